@@ -301,7 +301,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "offline model": lambda text: list(
         ExtractiveModel().stream(Request((Message("system", "- search: x"), Message("user", text)), ()))
     ),
-    "answer gate": lambda text: assess(text, f"{text} [1]", "", check("The river is 12 km [1].", SOURCES), SOURCES),
+    "answer gate": lambda text: assess(text, f"{text} [1]", check("The river is 12 km [1].", SOURCES), SOURCES),
     "export": blocks.parse,
     "markdown": markdown.prose,
     "bibtex": bibtex.escaped,

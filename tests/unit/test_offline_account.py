@@ -21,7 +21,7 @@ JAPAN = Source(
 
 def judged(question: str, report: str, *sources: Source) -> Assessment:
     """Return what the gate says of a report whose citations the rules have checked."""
-    return assess(question, report, report, check(report, sources), sources)
+    return assess(question, report, check(report, sources), sources)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +72,14 @@ def test_a_half_answered_question_is_partly_answered() -> None:
 def test_a_report_none_of_whose_citations_holds_answers_nothing(status: Any) -> None:
     citations = [Citation(1, "Japan has 123,201,945 people.", status, by="model:judge")]
     report = "Japan has 123,201,945 people [1]."
-    found = assess("How many people live in Japan?", report, report, citations, [JAPAN])
+    found = assess("How many people live in Japan?", report, citations, [JAPAN])
     assert (found.outcome, found.parts[0].reason) == ("no_evidence", "none of the cited statements holds")
 
 
 def test_an_unverified_statement_may_answer() -> None:
     citations = [Citation(1, "Japan has 123,201,945 people.", "unverified", "Population: 123,201,945 (2024 est.)")]
     report = "Japan has 123,201,945 people [1]."
-    assert assess("How many people live in Japan?", report, report, citations, [JAPAN]).outcome == "answered"
+    assert assess("How many people live in Japan?", report, citations, [JAPAN]).outcome == "answered"
 
 
 def test_an_assignment_is_judged_by_its_names_only() -> None:
@@ -112,11 +112,6 @@ def test_a_figure_alone_is_no_change() -> None:
             "How many people live in Japan?",
             "Japan: Population: 123,201,945 (2024 est.) [1].",
             "123,201,945 (2024 est.)",
-        ),
-        (
-            "How many people live in Japan?",
-            "**Answer:** 123,201,945\n\nJapan has 123,201,945 people [1].",
-            "123,201,945",
         ),
         ("What is the capital of Japan?", "The capital of Japan is Tokyo [1].", "Tokyo"),
         ("Is the capital of Japan Kyoto or Tokyo?", "The capital of Japan is Tokyo [1].", "Tokyo"),
@@ -187,5 +182,5 @@ def wanted(_: str, line: str) -> str:
     ],
 )  # fmt: skip
 def test_a_calculation_answers_only_with_the_lines_and_the_operation_asked_for(report: str, outcome: str) -> None:
-    found = assess(EXPORTED, report, report, check(report, [COAL]), [COAL], asks_for=wanted)
+    found = assess(EXPORTED, report, check(report, [COAL]), [COAL], asks_for=wanted)
     assert (found.outcome or "answered") == outcome, found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.agent.parsing.account import write_account
-from research.citations import check, statements, uncited, without_marks
+from research.citations import check, statements, without_marks
 from research.models.extractive.asking import asks_for
 from research.models.extractive.assessing import Assessment, assess
 from research.models.extractive.evidence import Evidence, Fact
@@ -28,7 +28,7 @@ def assessed(evidence: Evidence, question: str, text: str) -> Assessment:
     computed = [step.text for step in evidence.steps if step.name == "python" and step.ok]
     said = {without_marks(statement.text) for statement in statements(text)}
     citations = tuple(each for each in check(text, sources, computed) if each.claim in said)
-    return assess(question, text, text, citations, sources, uncited(text, question, computed), asks_for)
+    return assess(question, text, citations, sources, asks_for)
 
 
 def _part(item: str, found: Assessment) -> Part:

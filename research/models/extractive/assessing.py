@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -34,36 +34,6 @@ _OF = re.compile(r"\bof (?:the |a )?\w+|['’]s \w+", re.I)
 _WORDS = 8
 """Most words that a reason names."""
 
-NOTHING = re.compile(
-    r"\b(?:sources?|passages?|documents?|evidence|results?|searche[sd]|pages?|articles?|report|texts?|"
-    r"reference works?|factbook|"
-    r"materials?|library|they|it|i|we)\b[^.;。；]{0,60}?\b(?:(?:do|does|did|could|can|is|are|was|were|have|"
-    r"has) ?(?:not|n['’]t)|cannot|"
-    r"never|contains? no|gives? no|say nothing|says nothing|provides? no|states? no|mentions? no|lists? no|lacks?|"
-    r"found no|offers? no|"
-    r"has no|have no|without)\b[^.;。；]{0,60}?(?:\b(?:stat\w+|sa(?:y|id)|giv\w+|contain\w*|mention\w*|find|found|"
-    r"includ\w*|provid\w*|report\w*|"
-    r"list\w*|answer\w*|address\w*|specif\w*|cover\w*|show\w*|determin\w*|establish\w*|confirm\w*|verif\w+|"
-    r"identif\w*|disclos\w*|"
-    r"data|figure|information|mention|record|value|anything|nothing|details?)\b|$)|"
-    r"\bno (?:\w+ ){0,3}?(?:information|data|evidence|figures?|answer|records?|sources?|statistics|details|mention|value)\b|"
-    r"\b(?:could|can|was|were|is|are) ?(?:not|n['’]t) (?:be )?(?:\w+ )?(?:found|determined|verified|confirmed|"
-    r"established|available|stated|"
-    r"given|answered|identified|located|known|specified|reported|disclosed|published|mentioned)\b|"
-    r"\bcannot (?:be )?(?:\w+ )?(?:found|"
-    r"determined?|verif\w+|confirm\w*|answer\w*|say|tell|identif\w*|established)\b|\bunable to (?:find|determine|"
-    r"verify|confirm|answer|"
-    r"identify)\b|\bunknown\b|\bunclear\b|\bnot (?:found|stated|available|given|specified|disclosed)\b|"
-    r"\bremains? unanswered\b|"
-    r"没有?(?:找到|查到|提供|给出|提到|提及|关于|相关|记载|说明|数据)|(?:并?未能?|没能)(?:找到|查到|提供|给出|提及|提到|记载|说明|获得|列出)|"
-    r"无法(?:回答|确定|得知|找到|判断|确认|核实)|不(?:清楚|详|得而知|包含|含有)|尚无|暂无|无(?:相关)?(?:数据|资料|信息|记录)",
-    re.I,
-)
-"""A clause which says that something was not found."""
-_CLAUSE = re.compile(
-    r"[;；，]|, (?:but|although|though|while|whereas|however|so)\b|\b(?:but|however|although|though)\b|但是?|不过|然而"
-)
-
 
 class Assessment(Struct, frozen=True):
     """What the gate says of a report."""
@@ -78,20 +48,17 @@ class Assessment(Struct, frozen=True):
 def assess(
     question: str,
     report: str,
-    answer: str,
     citations: Sequence[Citation],
     sources: Sequence[Source],
-    uncited: Collection[str] = (),
     asks_for: AsksFor | None = None,
 ) -> Assessment:
     """Judge a report: which parts of the question it answers, the outcome that follows, and the short answer.
 
-    `uncited` are its sentences that state a fact without a source; others without a mark belong to the one before.
     `asks_for` as for `coverage.gaps`.
     """
     question = readable(question)
     asked = parts_of(question)
-    told = told_in(report, citations, sources, uncited)
+    told = told_in(report, citations, sources)
     if not told:
         why = reason(question, "none of the cited statements holds" if citations else "nothing is cited")
         return Assessment(tuple(Part(part.text, "not_found", why) for part in asked), "no_evidence")
@@ -106,9 +73,7 @@ def assess(
         found.append(Part(part.text, "not_found" if why else "answered", why))
         # One figure does not answer for several things.
         several = part.kind == "number" and len(named(part.text)) > 1 and not asks_one_figure(part.text)
-        lines.append(
-            short_answer(part, best, f"{answer}\n{report}" if len(asked) == 1 else "") if best and not several else ""
-        )
+        lines.append(short_answer(part, best, report if len(asked) == 1 else "") if best and not several else "")
     answered = sum(part.status == "answered" for part in found)
     outcome: Outcome = "answered" if answered == len(found) else "partly_answered" if answered else "no_evidence"
     joint = "；" if has_cjk(question) else "; "
@@ -116,10 +81,8 @@ def assess(
     return Assessment(tuple(found), outcome, short if len(short) <= LONGEST else "")
 
 
-def told_in(
-    report: str, citations: Sequence[Citation], sources: Sequence[Source], uncited: Collection[str] = ()
-) -> list[Told]:
-    """Return the cited statements of a report that may answer, in order, with what each is based on."""
+def told_in(report: str, citations: Sequence[Citation], sources: Sequence[Source]) -> list[Told]:
+    """Return the cited statements of a report in order, with what each is based on; one without a mark goes on."""
     checked: dict[str, list[Citation]] = {}
     for citation in citations:
         checked.setdefault(citation.claim, []).append(citation)
@@ -128,15 +91,12 @@ def told_in(
     for statement in statements(report):
         claim = without_marks(statement.text)
         own = [citation for citation in checked.get(claim, ()) if citation.status not in FAILS]
-        if not statement.numbers and found and statement.before and _follows(claim, uncited):
-            found[-1] = msgspec.structs.replace(found[-1], text=f"{found[-1].text}\n{_said(claim)}")
+        text = re.sub(r"[*_`]{1,3}", "", claim)
+        if not statement.numbers and found and statement.before:  # goes on from the one before: *That is 3 km more*
+            found[-1] = msgspec.structs.replace(found[-1], text=f"{found[-1].text}\n{text}")
         if not statement.numbers or not own:
             continue
-        text = _said(claim)
-        if not text:
-            continue
-        before = without_marks(statement.before)
-        context = "\n".join(filter(None, (statement.context, "" if NOTHING.search(before) else before)))
+        context = "\n".join(filter(None, (statement.context, without_marks(statement.before))))
         numbers = {citation.n for citation in own}
         evidence = [*(citation.quote for citation in own), *(titles.get(n, "") for n in sorted(numbers))]
         vouched = any(citation.status in ("supported", "calculated", "partial") for citation in own)
@@ -147,21 +107,6 @@ def told_in(
         seen = "\n".join(dict.fromkeys(evidence))
         found.append(Told(f"{text}\n{context}".strip(), seen, "\n".join(pages), openings, formulas, vouched))
     return found
-
-
-def _follows(sentence: str, uncited: Collection[str]) -> bool:
-    """Return whether a sentence without a mark only goes on from the one before, as in *That is 3 km more*."""
-    return sentence.strip("*_ ") not in uncited and not NOTHING.search(sentence)
-
-
-def _said(claim: str) -> str:
-    """Return a statement without emphasis and without clauses that say that something was not found."""
-    plain = re.sub(r"[*_`]{1,3}", "", claim)
-    if not NOTHING.search(plain):
-        return plain
-    pieces = [piece for piece in _CLAUSE.split(plain) if piece and not NOTHING.search(piece)]
-    kept = "; ".join(piece.strip() for piece in pieces if re.search(r"\w", piece))
-    return kept if len(kept) > len(plain) / 4 else ""
 
 
 def _judge(

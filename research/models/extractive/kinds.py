@@ -11,25 +11,6 @@ from research.text import has_cjk, readable
 
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
 
-MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-YEAR = r"(?<![\d.,])(?:1\d{3}|20\d\d)(?![\d.,]\d|\d)"
-SPANS: dict[Kind, re.Pattern[str]] = {
-    "year": re.compile(rf"{YEAR}年?"),
-    "date": re.compile(
-        rf"{MONTH} \d{{1,2}},? {YEAR}|\d{{1,2}} {MONTH},? {YEAR}|{MONTH} {YEAR}|{MONTH} \d{{1,2}}\b|"
-        rf"\d{{1,4}}年(?:\d{{1,2}}月)?(?:\d{{1,2}}日)?|{YEAR}"
-    ),
-    "number": re.compile(
-        r"(?<![a-z\d_.,])\d[\d,]*(?:\.\d+)?(?:\s?(?:%|percent|million|billion|thousand|万亿|亿|万))?(?:\s?[a-z]+|"
-        r"[\u4e00-\u9fff]{1,2})?|"
-        r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|"
-        r"seventy|eighty|ninety|hundred)\b"
-        r"(?: [a-z]+)?|\b(?:half )?an? (?:dozen|hundred|thousand|million|billion)\b(?: [a-z]+)?",
-        re.I,
-    ),
-}
-"""What an answer of the kind looks like, for the kinds that have a form."""
-
 _ASKED: dict[Kind, str] = {
     "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?! you\b)|"
     r"^\W*is it (?:true|correct|right) that\b|, (?:right|correct)\?\W*$|吗\W*$|是否|是不是",

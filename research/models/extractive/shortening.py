@@ -7,7 +7,7 @@ import re
 from research.citations import without_marks
 from research.models.extractive.asked import Asked, named
 from research.models.extractive.coverage import Told, telling
-from research.models.extractive.kinds import SPANS, YEAR, Kind
+from research.models.extractive.kinds import Kind
 from research.models.extractive.names import contains_name, is_country, key, names
 from research.models.extractive.opposites import stem
 from research.quantities import quantities
@@ -15,12 +15,7 @@ from research.text import STOP_WORDS, clip, has_cjk, tokens
 
 LONGEST = 120
 """Most characters of a short answer."""
-_SAID = re.compile(
-    r"^\W{0,9}(?:(?:short|final|direct)\s{1,9})?(?:answer|答案|回答|答)\W{0,3}[:：]\W{0,9}(?P<said>[^\n]{1,300})",
-    re.I | re.M,
-)
 _YES = re.compile(r"^\W*(?P<said>yes|no|是的?|否|不是|对|没有|有)(?![\w\u4e00-\u9fff])", re.I)
-_BOLD = re.compile(r"\*\*([^*\n]{1,100}?)\*\*")
 _FIRST = re.compile(r"\*\*(?P<said>[^*\n]{1,120})\*\*[.。]?(?: ?\[\d+\])+[.。]?\s*(?:\n|$)")
 """Matches a first line that is nothing but the answer in bold type with its mark."""
 _TITLE = re.compile(r"^# [^\n]*\n+", re.M)
@@ -54,7 +49,7 @@ _MOVED = re.compile(
 """Matches both values in a statement of a change: `rose by 1.2 %, from $3.689 trillion in 2023 to $3.732 trillion in 2024`."""
 _ENDS = (("two", "b"), ("one", "a"))
 _GROWN = re.compile(r"\b(?:gr[oe]w|ris|rose|fall|fell|increas|decreas|declin|chang|drop)", re.I)
-_YEAR_AFTER = re.compile(rf"\s{{0,9}}[(（]?(?:in |as of |est\.? )?{YEAR}(?: est\.?| 年)?[)）]?")
+_YEAR_AFTER = re.compile(r"\s{0,9}[(（]?(?:in |as of |est\.? )?(?:1\d{3}|20\d\d)(?![\d.,]\d|\d)(?: est\.?| 年)?[)）]?")
 
 
 def asks_one_figure(text: str) -> bool:
@@ -103,9 +98,6 @@ def short_answer(asked: Asked, told: Told, report: str) -> str:
         return winner["name"]
     if asked.options:
         return _option(asked.options, report)
-    said = _SAID.search(report)
-    if said and len(words := _clean(said["said"])) <= LONGEST and _backed(words, told):
-        return words
     if asked.kind == "whether":
         yes = _YES.match(_clean(report))
         return _yes(yes["said"]) if yes else ""
@@ -162,8 +154,7 @@ def _span(asked: Asked, kind: Kind | None, line: str) -> str:
     if (moved := _MOVED.search(value)) and kind in ("number", "name") and not _GROWN.search(asked.text):
         return next((_clean(moved[said]) for said, at in _ENDS if moved[at] in asked.text), "")
     if kind in ("year", "date"):
-        found = [match.group() for match in SPANS[kind].finditer(value)]
-        return max(found[:1], key=len, default="")
+        return next((value[q.start : q.end] for q in quantities(value) if q.kind in ("year", "date")), "")
     if kind == "number":
         return _figure(asked, value)
     if value is not line:  # `Japan: Capital, name: Tokyo`
