@@ -349,12 +349,6 @@ def verdict(found: Verdict) -> Verdict:
         ranked=ranked,
         derived=derived,
         hindrance=hindrance,
-        worked=tuple(
-            msgspec.structs.replace(
-                each, findings=tuple(map(_finding, each.findings)), values=tuple(map(subject, each.values))
-            )
-            for each in found.worked
-        ),
         led=tuple(map(_lead, found.led)),
     )
 

@@ -213,14 +213,6 @@ def _alone(finder: Finder, members: Sequence[str], lists: Sequence[Finding]) -> 
     return Lead(single[0].subject, (*lists, single[0])) if len(single) == 1 else None
 
 
-def capital_of(finder: Finder, name: str) -> str:
-    """Return the only country with a capital of this name; empty after adding a search, or if there is none."""
-    if finder.search(f"{name} {CAPITAL}", f"Look for {CAPITAL} {name}."):
-        return ""
-    found = _under(finder.evidence, CAPITAL, [(name,)])
-    return found.name if found else ""
-
-
 # -- by a value of its own ----------------------------------------------------------------------------------------------
 
 

@@ -27,7 +27,6 @@ from research.models.extractive.formulas import asked as formula_asked
 from research.models.extractive.formulas import derive
 from research.models.extractive.free import free
 from research.models.extractive.own import better
-from research.models.extractive.pairs import paired
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
@@ -36,7 +35,7 @@ from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, Ranking, asked
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Computation, Finding, Verdict
-from research.models.extractive.whether import decided, settled
+from research.models.extractive.whether import settled
 
 _ABSENT = re.compile(r"^0 km \(landlocked\)")
 """Matches the figure of something that a country does not have."""
@@ -74,7 +73,7 @@ class Solver:
         if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
             return self._more()
-        found = None if only_prose(self.prose, self.question) else settled(by_itself(self.finder) or self._by_lines())
+        found = None if only_prose(self.prose, self.question) else settled(self._by_lines())
         if found and not found.actions and (own := better(self.prose, found, acting=self.acting)):
             return own
         if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
@@ -304,12 +303,6 @@ def ranking(question: Question) -> Ranking | None:
     """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
     several = len({mention.names for mention in mentions(question.text)}) > 1
     return None if several or "所在的国家" in question.text else asked(question)
-
-
-def by_itself(finder: Finder) -> Verdict | None:
-    """Return the next step or answer for a yes-or-no question, or for two parts of a country; None for other questions."""
-    text = finder.question.text
-    return paired(finder, text) or decided(finder, text)
 
 
 def said_in(question: str, subjects: Sequence[str]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import partial
 
 from research._util.amounts import plain, rounded
 from research.models.extractive import chinese, whether
@@ -18,7 +17,6 @@ from research.models.extractive.question import Question
 from research.models.extractive.verdict import Computation, Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
 from research.models.extractive.write_table import tabular
-from research.models.extractive.write_worked import worked
 
 _WORDS = {
     "en": {
@@ -52,7 +50,6 @@ _WORDS = {
         "without": "{subject}: {v} people without it, calculated from {a} and {b}.",
         "outside": "{subject}: {v} are not among them or are without it, which is what remains beside {a}.",
         "minus": "{subject}: {a} minus {b} is {v}.",
-        "gap": "{subject}: {a} and {b}, a difference of {v}.",
         "made_share": "{subject}: {v}, the ratio of {a} and {b}.",
         "made_part": "{subject}: {v}, the ratio of {a} and the sum of {b}.",
         "made_over": "{subject}: {v}, the ratio of the sum of {a} and {b}.",
@@ -137,7 +134,6 @@ _WORDS = {
         "without": "{subject}没有用上电的人数为{v}，由{a}和{b}算出。",
         "outside": "{subject}：不在其中或没有的为{v}，即除{a}以外的部分。",
         "minus": "{subject}：{a}减去{b}为{v}。",
-        "gap": "{subject}：{a}，{b}，相差{v}。",
         "made_share": "{subject}：{a}占{b}的{v}。",
         "made_part": "{subject}：{a}占{b}之和的{v}。",
         "made_over": "{subject}：{a}之和占{b}的{v}。",
@@ -312,18 +308,10 @@ def _plainly(finding: Finding, w: dict[str, str]) -> str:
 
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     q = verdict.question
-    if verdict.decided is not None:
-        told = (
-            _derived(verdict, verdict.derived, w) if verdict.derived else map(partial(_sentence, w=w), verdict.findings)
-        )
-        return [*_yes(verdict.decided, w), *told]
     if verdict.hindrance:
         return _hindered(verdict, w)
     if verdict.derived:
         return _derived(verdict, verdict.derived, w)
-    if verdict.worked:
-        decided = verdict.worked[0].kind != "no_border" if whether.asks_whether(q.text) else None
-        return [*_yes(decided, w), *(line for each in verdict.worked for line in worked(each, w))]
     if q.relation is not None:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
