@@ -130,43 +130,18 @@ def test_what_a_comparison_leaves_out_is_not_found(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "line"),
-    [
-        ("Is Portugal landlocked?", "No.", "Coastline"),
-        ("Quick check: does Laos have a coast?", "No.", "landlocked"),
-        ("Did inflation in Turkey exceed 40 % in 2023?", "Yes.", "53.9%"),
-        ("Is Sydney the capital of Australia?", "No.", "Canberra"),
-        ("Is French an official language of Senegal?", "Yes.", "French"),
-        ("Does Denmark use the euro?", "No.", "Danish kroner"),
-        ("Do most Indians live in cities?", "No.", "36.4%"),
-        ("Are there any heliports in Nepal?", "Yes.", "14"),
-        ("Is Serbia in the EU?", "No.", "EU (candidate country)"),
-        ("Is voting compulsory in Australia?", "Yes.", "universal and compulsory"),
-        ("Do women outlive men in Russia?", "Yes.", "77.4 years"),
-        ("Is Germany the top supplier of Austria?", "Yes.", "Germany 34%"),
-        ("乍得是内陆国吗？", "是。", "内陆国"),
-    ],
-)
-def test_a_question_for_yes_or_no_is_answered_by_the_line_that_decides(
-    bench: Workbench, question: str, answer: str, line: str
-) -> None:
-    view = asked(bench, question)
-    assert view.outcome == "answered", view.answer
-    assert view.answer.startswith(f"**{answer}**")
-    assert line in view.answer
-
-
-@pytest.mark.parametrize(
     "question",
     [
         "Is Kenya a nice country to live in?",
+        "Is Portugal landlocked?",
+        "Is French an official language of Senegal?",
         "Was Brazil ever ruled by Spain?",
         "Is China as big as Canada?",
         "Is obesity common in Vietnam?",
         "肯尼亚的首都是内罗毕吗？",
     ],
 )
-def test_a_question_for_yes_or_no_that_no_line_decides_is_refused(bench: Workbench, question: str) -> None:
+def test_a_question_for_yes_or_no_that_nothing_calculated_decides_is_refused(bench: Workbench, question: str) -> None:
     assert asked(bench, question).outcome == "no_evidence"
 
 
@@ -174,11 +149,9 @@ def test_a_question_for_yes_or_no_that_no_line_decides_is_refused(bench: Workben
     ("question", "answer"),
     [
         ("How many years longer do Russian women live than Russian men?", "**10 years**"),
-        ("How many Nigerians are there for every person in Niger?", "**8.94 times**"),
         ("India: how many points lower was real growth in 2024 than in 2022?", "**1.1 percentage points**"),
         ("How many people in Niger cannot read, in percent?", "**64.4%**"),
         ("What is the average life expectancy of Estonia, Latvia and Lithuania?", "**76.97 years**"),
-        ("Difference between birth rate and death rate in Germany?", "**-3.09 per 1,000 population**"),
     ],
 )
 def test_what_follows_from_two_lines_is_calculated(bench: Workbench, question: str, answer: str) -> None:

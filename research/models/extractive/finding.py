@@ -8,7 +8,6 @@ from typing import Any
 from research.models.extractive.covering import tokens_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
-from research.models.extractive.patterns import IN_PARTS
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Action, Computation, Finding, Verdict
 from research.text import tokens
@@ -155,8 +154,6 @@ class Finder:
 
     def _score(self, fact: Fact, target: Target, year: int | None, numeric: bool) -> float:
         if (numeric and fact.quantity is None) or (fact.cut and not fact.label):
-            return 0.0
-        if target.share and not IN_PARTS.search(fact.line.lower()):
             return 0.0
         if year is not None and (year not in fact.years if fact.years else fact.url not in self.evidence.visited):
             # A line without a year counts only after its page was read, because another line may have the year.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from research.models.extractive import composing, wholes
+from research.models.extractive import composing
 from research.models.extractive.arithmetic import change, comparison, extreme, hindrance, members_of
 from research.models.extractive.covering import ASKING, closest, quoted, words_of
 from research.models.extractive.evidence import Evidence, Fact
@@ -23,8 +23,6 @@ from research.models.extractive.fitting import (
     usual_name,
 )
 from research.models.extractive.followup import understand
-from research.models.extractive.formulas import asked as formula_asked
-from research.models.extractive.formulas import derive
 from research.models.extractive.free import free
 from research.models.extractive.own import better
 from research.models.extractive.phrasebook import vocabulary
@@ -52,7 +50,6 @@ class Solver:
         self.acting = acting
         self.question, beside = _bind_words(evidence, understand(evidence))
         self.finder = Finder(evidence, self.question, beside, acting=acting)
-        self.calculation = calculation(self.question)
         # Without the subjects that were found: `World` is one, and would take a word of `World Heritage Sites`.
         self.ranking = ranking(self.question if evidence.earlier else parse(evidence.question))
 
@@ -116,8 +113,8 @@ class Solver:
             self.finder.missing += lost
             return free(self.finder) if q.operation == "lookup" and not q.relation else self._end()
         targets = [target for target in q.targets if target not in used]
-        if self.calculation and len(subjects) == 1 and (derived := self.calculation(self.finder, subjects[0])):
-            return derived
+        if len(subjects) == 1 and (measure := composing.asked(q)):
+            return composing.derive(self.finder, measure, subjects[0]) or self._unclear(subjects)
         if q.relation is not None:
             return self._group(subjects, targets, q.relation)
         if not targets:
@@ -174,12 +171,13 @@ class Solver:
 
     def _unclear(self, subjects: Sequence[str]) -> Verdict:
         """Return the facts that come nearest to a question that no label answers."""
+        labels = self.question.nearest or tuple(target.label for target in self.question.targets)
         for subject in subjects[:2]:
-            self.finder.search(f"{subject} {self.question.nearest[0]}", f"Look for {self.question.nearest[0]}.")
+            self.finder.search(f"{subject} {labels[0]}", f"Look for {labels[0]}.")
         if self.finder.actions:
             return self._more()
         self.finder.missing.append(self.question.text)
-        return self._end(closest=closest(self.evidence, self.question.text, subjects, self.question.nearest))
+        return self._end(closest=closest(self.evidence, self.question.text, subjects, labels))
 
     def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = _ends(self.finder, subjects[0], targets[0])
@@ -279,24 +277,6 @@ def only_prose(prose: Prose, question: Question) -> bool:
     return bool(pages) and not any(
         fact.subject in named or any(fit(fact, target) >= MATCH for target in targets) for fact in lines
     )
-
-
-def calculation(question: Question) -> Callable[[Finder, str], Verdict | None] | None:
-    """Return a function that derives what the question asks of one country from several lines; None if one may state it."""
-    if measure := composing.asked(question):
-        return lambda finder, subject: composing.derive(finder, measure, subject) or unworked(finder, subject)
-    if formula := formula_asked(question):
-        return lambda finder, subject: derive(finder, formula, subject)
-    if portion := wholes.asked(question):
-        return lambda finder, subject: wholes.derive(finder, portion, subject)
-    return None
-
-
-def unworked(finder: Finder, subject: str) -> Verdict:
-    """Return that a measure cannot be calculated, with the lines that there are."""
-    q = finder.question
-    finder.missing.append(q.text)
-    return finder.end(closest=closest(finder.evidence, q.text, [subject], [target.label for target in q.targets]))
 
 
 def ranking(question: Question) -> Ranking | None:

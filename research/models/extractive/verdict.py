@@ -42,7 +42,6 @@ class Derived(Struct, frozen=True):
 
     kind: str
     value: str
-    per: int = 1
 
 
 class Coverage(Struct, frozen=True):
