@@ -94,11 +94,6 @@ class Finder:
                 self.search(f"{name} {about}", f"Look for {about} of {name}.")
         return [self.evidence.subject_named(name) for name in names]
 
-    def find_each(self, names: Sequence[str], target: Target) -> list[Finding | None]:
-        """Return the line about each name, None where there is none; a step in `actions` comes before that."""
-        subjects = self.subjects(names, target.label)
-        return [] if self.actions else [self.find(subject, target) if subject else None for subject in subjects]
-
     def find_named(
         self, name: str, target: Target, year: int | None = None, *, numeric: bool = False
     ) -> Finding | None:

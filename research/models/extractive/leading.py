@@ -26,7 +26,6 @@ from research.models.extractive.verdict import Finding, Lead
 from research.text import content_tokens, has_cjk
 
 INDEPENDENCE = Target("Independence")
-CAPITAL = "Capital, name"
 _IDENTIFIES = re.compile(
     r"Capital, name$|Exchange rates, Currency$|Elevation, (?:highest|lowest) point$|Internet country code$|"
     r"National anthem\(s\), title$|Country name, (?:conv|local|form|abbr)|Legislative branch, (?:legislature|chamber) name$|"
