@@ -11,9 +11,9 @@ import msgspec
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import with_measure
 from research.models.extractive.lexicon import concepts, filler
-from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice
+from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
-from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
+from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
 from research.models.extractive.phrasebook import entries, vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
@@ -43,6 +43,15 @@ _WHY = re.compile(
     r"\bwhy\b|\bhow come\b|\b(?:the |main |root )?(?:causes?|reasons?) (?:of|for|behind)\b|what (?:caused|led to|explains|"
     r"drives|drove)|为什么|为何|原因|怎么会|何以"
 )
+_NEGATED = re.compile(
+    r"\b(?:cannot|can['’]?t|(?:do|does|is|are)(?: not|n['’]t)|not|without|lacks?|lacking|have no|has no|with no|never|"
+    r"illiterate|illiteracy|offline|non-smok\w+|unable to)\b|没有|不识字|不会|不上网|不吸烟|不抽烟|不通电|文盲"
+)
+_PORTION = re.compile(
+    r"^(?:Literacy|Electricity access|Internet users, percent|Urbanization, urban|Electricity generation sources|Land use|"
+    r"Tobacco use|Obesity|Waste and recycling, percent)"
+)
+"""Matches labels of percentages, which a question with a negation asks the rest of."""
 _THROUGH = re.compile(
     r"\b(?:the|a|an|that|which|what|whichever) (?:[\w-]+ ){0,2}?(?:country|state|nation|one|land|place|partner|neighbou?r|"
     r"buyer|supplier|customer|market|kingdom|republic|member)s? (?:\([^)]*\) )?(?:whose|that|which|with|where|in which|to which|"
@@ -115,7 +124,8 @@ def grounded(question: Question) -> Question:
     if not why and not says_label(named) and (measured := with_measure(named, text_of(question))):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
-    if why:
+    opposite = any(_negated(question.text.lower(), target.label) for target in targets)
+    if why or opposite or (YEAR_OF.search(question.text.lower()) and question.rank):
         nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))
         targets = ()
     partners = {EXPORTS_TO.label, IMPORTS_FROM.label}
@@ -133,6 +143,11 @@ def grounded(question: Question) -> Question:
         relation=relation,
         pick=pick,
     )
+
+
+def _negated(text: str, label: str) -> bool:
+    """Return whether a question in lower case asks for those outside a percentage: *who do not live in towns*."""
+    return _PORTION.search(label) is not None and _NEGATED.search(text) is not None
 
 
 def text_of(question: Question) -> str:
@@ -260,12 +275,16 @@ def _target(
     targets = _without_places(text, targets, fillers() if operation == "compare" else frozenset())
     plain = [target for target in targets if target.label]
     if operation == "lookup" and len(plain) == len(targets) == 1 and _literal(text, plain[0].label):
+        if vetoed(masked(text), plain[0].label):
+            return (), (plain[0].label,)
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), (plain[0].label,)
     found = _read(text, plain, operation)
     best = found.label
     agreed = any(_same(target.label, best) for target in plain)
     single = operation == "lookup"
     clean = all(not (target.words or target.beside or (single and target.near)) for target in targets)
+    if single and plain and vetoed(masked(text), plain[0].label):
+        return (), found.ranked
     whole = plain and len(plain) == len(targets)
     if len(plain) > 1 and agreed and found.sure >= OVERRULE:
         plain = [target for target in plain if _same(target.label, best) or target.label not in _LOOSE]

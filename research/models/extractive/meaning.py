@@ -118,6 +118,21 @@ def contrasts() -> tuple[tuple[Side, ...], ...]:
 
 
 @cache
+def vetoes() -> tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...]:
+    """Return the words that ask for something else, with the labels that are about it nevertheless."""
+    return tuple(
+        (re.compile(entry["says"]), re.compile(entry["except"]) if "except" in entry else None)
+        for entry in _data()["veto"]
+    )
+
+
+def vetoed(text: str, label: str) -> bool:
+    """Return whether a masked question has words that the label is not about."""
+    lower = text.lower().replace("’", "'")
+    return any(says.search(lower) is not None and not (spared and spared.search(label)) for says, spared in vetoes())
+
+
+@cache
 def _data() -> dict[str, Any]:
     return tomllib.loads((HERE / "contrasts.toml").read_text("utf-8"))
 
@@ -203,6 +218,8 @@ def read_twice(core: str, whole: str) -> Reading:
 
 def _reading(text: str, shares: dict[str, float], by: Weights, whole: str = "") -> Reading:
     ranked = sorted(filter(None, shares), key=lambda label: -shares[label])[:RANKED]
+    if vetoed(masked(whole or text), ranked[0]):
+        return Reading(tuple(ranked), 0.0, shares)
     told = signs(text, shares, whole)
     score = by.start + by.share * told.share + by.margin * told.margin + by.made * told.made + by.strange * told.strange
     return Reading(tuple(ranked), _logistic(min(score, DOUBTFUL) if told.margin < CLOSE else score), shares)

@@ -51,6 +51,8 @@ SUM = re.compile(
     r"合计|总和|一共|总共|加起来|加在一起"
 )
 COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|(?:几|多少)个(?:国家|邻国)")
+YEAR_OF = re.compile(r"\b(?:which|what) (?:of these |of the )?years?\b|哪一?年")
+"""Matches a question for a year, which no line of a series states if it is that of the highest figure."""
 OWN_BORDERS = re.compile(
     r"\b(?:cross(?:es|ed|ing)?|within|inside|beyond)\b(?: (?:an?|the|its|their|our|any|national))*[ -]?.?$"
 )
