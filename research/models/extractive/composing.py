@@ -304,12 +304,10 @@ def _gap(facts: Sequence[Fact]) -> Calculated | None:
 
 def measure_of(text: str) -> Measure | None:
     """Return the measure that a question about one country asks for; None if it asks for none with enough certainty."""
-    if len(parts_of(text)) > 1:
-        return None
     if named := next((measure for measure, name in _NAMED if name.search(text)), None):
         return named
-    found = made(text)
-    return found.measure if found.sure >= SURE else None
+    found = made(text) if len(parts_of(text)) == 1 else None
+    return found.measure if found and found.sure >= SURE else None
 
 
 def with_measure(q: Question, text: str) -> Question | None:

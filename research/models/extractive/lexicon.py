@@ -34,7 +34,7 @@ class Concept(Struct, frozen=True):
 @cache
 def concepts() -> tuple[Concept, ...]:
     """Return names and everyday words for labels: names of several words first, as `population growth` is no population."""
-    labels = [entry.label for entry in entries() if entry.label]
+    labels = [entry.label for entry in entries() if entry.label and not re.search(r"\d", entry.label)]
     measures: dict[str, list[str]] = {}
     for label in labels:
         measures.setdefault(_REST.split(label)[0], []).append(label)
