@@ -313,7 +313,9 @@ def measure_of(text: str) -> Measure | None:
 def with_measure(q: Question, text: str) -> Question | None:
     """Return the question with the measure that it asks for; None if it asks for none."""
     measure = measure_of(text) if len(q.names) == 1 and len(q.years) < 2 else None
-    return measure and msgspec.structs.replace(
+    if measure is None:
+        return None
+    return msgspec.structs.replace(
         q,
         measure=measure,
         targets=targets(measure, text),
