@@ -56,9 +56,11 @@ def test_the_list_of_a_region_is_read_but_not_searched(bench: Workbench) -> None
     ("question", "said"),
     [
         ("What is Bangladesh's population density per square kilometre?", "**1,174.5 people per sq km**"),
-        ("How many tonnes of CO2 does each Australian account for?", "**14.36 metric tonnes of CO2 per person**"),
         ("What is Germany's trade balance in goods and services - exports minus imports?", "**$175 billion**"),
-        ("Roughly how many people in Madagascar have no access to electricity?", "**20,029,481** people"),
+        (
+            "Roughly how many people in Madagascar have no access to electricity?",
+            "**20,029,481 people** are not among them",
+        ),
     ],
 )
 def test_a_measure_is_calculated_from_two_cited_lines(bench: Workbench, question: str, said: str) -> None:

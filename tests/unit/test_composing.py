@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.models.extractive.composing import calculated
+from research.models.extractive.composing import calculated, measure_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.phrasebook import Measure, entries, measures
 
@@ -60,6 +60,17 @@ def test_a_measure_is_calculated_with_the_code_that_is_shown(
 )
 def test_figures_that_do_not_fit_are_not_calculated_with(measure: Measure, texts: tuple[str, ...]) -> None:
     assert calculated(measure, lines(*texts)) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "measure"),
+    [
+        ("What is Bangladesh's population density?", Measure("per", ("Population, total", "Area, total"))),
+        ("韩国的贸易差额是多少？", Measure("minus", ("Exports", "Imports"))),
+    ],
+)
+def test_a_measure_with_a_name_of_its_own_is_recognised(question: str, measure: Measure) -> None:
+    assert measure_of(question) == measure
 
 
 def test_every_measure_is_made_of_labels_that_the_classifier_knows() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from research.models.extractive.composing import SIGNS, SURE, composed
+from research.models.extractive.composing import SIGNS, measure_of
 from research.models.extractive.described import beyond
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import MATCH, bare_label, fit
@@ -39,10 +39,10 @@ def asks_for(question: str, line: str) -> str:
     if not fact.label:
         return ""
     named = {name for mention in mentions(question) for name in mention.names}
-    found = composed(question) if len(named) == 1 and not says_label(parse(question)) else None
-    if found and found.sure >= SURE and bare_label(fact.label) in found.measure.labels:
-        labels = list(dict.fromkeys(found.measure.labels))
-        sign = SIGNS.get(found.measure.kind)
+    measure = measure_of(question) if len(named) == 1 and not says_label(parse(question)) else None
+    if measure and bare_label(fact.label) in measure.labels:
+        labels = list(dict.fromkeys(measure.labels))
+        sign = SIGNS.get(measure.kind)
         return f"{sign}{labels.index(bare_label(fact.label))}/{len(labels)}" if sign else LINE
     targets = [target for target in parse(question).targets if target.label]
     fits = any(fit(fact, target) >= MATCH for target in targets) or answers(question, bare_label(fact.label))

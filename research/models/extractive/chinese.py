@@ -329,8 +329,7 @@ def _derived(found: Derived) -> str:
     counted = re.fullmatch(r"(?P<n>[\d,]+) (?P<noun>[a-z]+)", found.value)
     if counted and counted["noun"] in _COUNTED:
         return f"{counted['n']}{_COUNTED[counted['noun']]}"
-    people = found.kind == "without" or counted is not None
-    return value(counted["n"] if counted else found.value, "Population, total" if people else "")
+    return value(counted["n"], "Population, total") if counted else value(found.value)
 
 
 def verdict(found: Verdict) -> Verdict:
@@ -349,12 +348,6 @@ def verdict(found: Verdict) -> Verdict:
         ranked=ranked,
         derived=derived,
         hindrance=hindrance,
-        worked=tuple(
-            msgspec.structs.replace(
-                each, findings=tuple(map(_finding, each.findings)), values=tuple(map(subject, each.values))
-            )
-            for each in found.worked
-        ),
         led=tuple(map(_lead, found.led)),
     )
 

@@ -9,13 +9,11 @@ from decimal import Decimal
 import msgspec
 
 from research._util.amounts import Amount, code, plain, rounded, unlike, written
-from research.models.extractive import wholes
 from research.models.extractive.arithmetic import amount_of, amounts_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
-from research.models.extractive.formulas import Formula, calculated_from, negated
-from research.models.extractive.meaning import Made, made
+from research.models.extractive.meaning import made
 from research.models.extractive.measured import measured_in
 from research.models.extractive.phrasebook import Kind, Measure
 from research.models.extractive.question import Question, Target
@@ -23,8 +21,19 @@ from research.models.extractive.verdict import Derived, Finding, Verdict
 
 SURE = 0.7
 """Least probability of a measure that is calculated."""
-DOUBT = 0.6
-"""Probability that some measure is asked for, from which on a line alone does not answer."""
+POPULATION, AREA = "Population, total", "Area, total"
+_NAMED = (
+    (
+        Measure("per", (POPULATION, AREA)),
+        re.compile(r"\bpopulation density\b|\bdensely (?:populated|settled)\b|人口密度", re.I),
+    ),
+    (
+        Measure("minus", ("Exports", "Imports")),
+        re.compile(r"\btrade (?:balance|surplus|deficit)\b|\bbalance of trade\b|贸易(?:顺差|逆差|差额)", re.I),
+    ),
+)
+"""Measures that have a name of their own."""
+_RATE = re.compile(r"(?P<noun>[a-z][a-z ]{0,80}?)(?:\(s\))?/(?P<per>1,?000|100,?000)\b", re.I)
 _PER = {"per": 1, "per_million": 1_000_000, "per_area": 1_000}
 _DAILY = re.compile(r"/day\b")
 _YEAR, _MONTHS = 365, 12
@@ -47,11 +56,6 @@ SIGNS: dict[Kind, str] = {
 
 Calculated = tuple[str, str]
 """A value with its unit, and the code that calculates it."""
-
-
-def composed(text: str) -> Made | None:
-    """Return what a question about one country wants calculated; None if it has several parts."""
-    return made(text) if len(parts_of(text)) == 1 else None
 
 
 def targets(measure: Measure, text: str) -> tuple[Target, ...]:
@@ -88,7 +92,7 @@ def derive(finder: Finder, measure: Measure, subject: str) -> Verdict | None:
     computed = finder.compute(source, "Calculate it from these figures.")
     if finder.actions:
         return Verdict(q, actions=tuple(finder.actions))
-    return Verdict(q, findings=tuple(found), computed=computed, derived=Derived(_NAMES[measure.kind], value))
+    return Verdict(q, findings=tuple(found), computed=computed, derived=Derived(_name(measure), value))
 
 
 _MARKS: dict[str, re.Pattern[str]] = {
@@ -108,6 +112,11 @@ def _as_asked(text: str, value: str) -> bool:
     """Return whether a value has the unit that a question names, if it names one."""
     wanted = measured_in(text)
     return wanted is None or wanted not in _MARKS or _MARKS[wanted].search(value) is not None
+
+
+def _name(measure: Measure) -> str:
+    dense = measure.kind == "per" and measure.labels[0] == POPULATION and measure.labels[1].startswith("Area")
+    return "density" if dense else _NAMES[measure.kind]
 
 
 _NAMES = {
@@ -137,9 +146,9 @@ def calculated(measure: Measure, facts: Sequence[Fact]) -> Calculated | None:
     if any(amount_of(fact) is None for fact in facts):
         return None
     if kind in _PER:
-        return calculated_from(Formula("ratio", labels[0], labels[1], _PER[kind]), (facts[0], facts[1]))
+        return _ratio(facts, _PER[kind], people=labels[0] == POPULATION, heads=labels[1] == POPULATION)
     if kind in ("product", "rest_product"):
-        return wholes.calculated(wholes.Portion(labels[0], labels[1:], kind == "rest_product"), facts)
+        return _product(facts, rest=kind == "rest_product")
     if kind in ("years", "months"):
         return _span(facts, months=kind == "months")
     if kind == "inverse":
@@ -232,29 +241,80 @@ def _span(facts: Sequence[Fact], *, months: bool) -> Calculated | None:
 
 def _inverse(fact: Fact) -> Calculated | None:
     """Return the people for each of what a rate counts per so many of them."""
-    number, per = wholes.factor(fact)
+    number, per = _factor(fact)
     if per == 1 or number <= 0:
         return None
     return f"{plain(rounded(per / number, 0))} people for each", f"print(round({per} / {code(number)}))"
 
 
+def _product(facts: Sequence[Fact], *, rest: bool) -> Calculated | None:
+    """Return an amount that a percentage or rate gives: `12 deaths/1,000 population` times the population."""
+    product, factors = Decimal(1), []
+    for fact in facts:
+        number, per = _factor(fact, rest=rest and fact is facts[0])
+        product *= number / per
+        factors.append(code(number) if per == 1 else f"{code(number)} / {per}")
+    whole, (_, per) = amount_of(facts[-1]), _factor(facts[0])
+    if whole is None or per == 1:
+        return None
+    if whole.unit:
+        return written(product, [whole]), f"print(round({' * '.join(factors)}, 6))"
+    rate = _RATE.search(facts[0].value)
+    noun = rate["noun"].strip() if rate else "seats" if "seats" in facts[-1].label else "people"
+    return f"{round(product):,} {noun}", f"print(round({' * '.join(factors)}))"
+
+
+def _factor(fact: Fact, *, rest: bool = False) -> tuple[Decimal, int]:
+    """Return a figure and what it is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
+    amount, rate = amount_of(fact), _RATE.search(fact.value)
+    if amount is None:
+        return Decimal(0), 1
+    if amount.percent:
+        return (100 - amount.value if rest else amount.value), 100
+    return amount.value, int(rate["per"].replace(",", "")) if rate else 1
+
+
+def _ratio(facts: Sequence[Fact], per: int, *, people: bool, heads: bool) -> Calculated | None:
+    """Return one amount per so many units of the other, in the units as written; None for a percentage or a rate."""
+    one, two = (amounts_of([fact])[0] for fact in facts)
+    if one.percent or two.percent or "/" in one.unit.replace("/day", "") or not two.value:
+        return None
+    top, bottom = one.value.scaleb(-one.power), two.value.scaleb(-two.power)
+    amount = _short(top / bottom * per, one.unit or ("people" if people else ""))
+    of = two.unit or ("person" if heads else "")
+    below = f" per {per:,} {of or 'people'}" if per > 1 else f" per {of}" if of else " for each"
+    return f"{amount}{below}", f"print(round({code(top)} / {code(bottom)} * {per}, 4))"
+
+
+def _short(value: Decimal, unit: str) -> str:
+    decimals = 1 if value >= 100 else 2 if value >= 1 else 2 - value.adjusted()
+    text = f"{round(value, decimals):,f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{unit}{text}" if unit in ("$", "€", "£") else f"{text} {unit}".rstrip()
+
+
 def _gap(facts: Sequence[Fact]) -> Calculated | None:
     """Return the difference of two rates, times their whole."""
-    (one, per), (two, other), (whole, _) = map(wholes.factor, facts)
+    (one, per), (two, other), (whole, _) = map(_factor, facts)
     if per != other or per == 1:
         return None
     value = (one - two) * whole / per
     return f"{round(value):,} people", f"print(round(({code(one)} - {code(two)}) / {per} * {code(whole)}))"
 
 
+def measure_of(text: str) -> Measure | None:
+    """Return the measure that a question about one country asks for; None if it asks for none with enough certainty."""
+    if named := next((measure for measure, name in _NAMED if name.search(text)), None):
+        return named
+    found = made(text) if len(parts_of(text)) == 1 else None
+    return found.measure if found and found.sure >= SURE else None
+
+
 def with_measure(q: Question, text: str) -> Question | None:
-    """Return the question with the measure that it asks for; None if it asks for none with enough certainty."""
-    found = composed(text) if len(q.names) == 1 and len(q.years) < 2 else None
-    if found is None or found.sure < SURE:
+    """Return the question with the measure that it asks for; None if it asks for none."""
+    measure = measure_of(text) if len(q.names) == 1 and len(q.years) < 2 else None
+    if measure is None:
         return None
-    measure = found.measure
-    if measure.kind == "product" and negated(text.lower(), measure.labels[0]):
-        measure = msgspec.structs.replace(measure, kind="rest_product")
     return msgspec.structs.replace(
         q,
         measure=measure,

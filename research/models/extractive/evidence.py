@@ -16,7 +16,7 @@ from msgspec import Struct
 from research._util.said import translated
 from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
-from research.models.extractive.lexicon import aliases
+from research.models.extractive.places import usual
 from research.text import enclosed, readable, sentences, tokens
 from research.types import Message
 from research.web.table_text import ROW
@@ -244,7 +244,7 @@ class Evidence:
 
     def subject_called(self, name: str) -> str | None:
         """Return the subject with exactly this name or its usual name; None if there is none."""
-        words = (_plain(name), _plain(aliases().get(name.lower(), name)))
+        words = (_plain(name), _plain(usual(name) or name))
         return min((subject for subject in self.subjects if _plain(subject) in words), key=len, default=None)
 
     def subject_named(self, name: str) -> str | None:
@@ -252,11 +252,11 @@ class Evidence:
 
         The looser match ignores subjects from the memory: a search for Niger would not have found Nigeria.
         """
-        usual = _plain(aliases().get(name.lower(), name))
+        wanted = _plain(usual(name) or name)
         known = {subject: _plain(subject) for subject in self.met}
-        longer = [subject for subject, words in known.items() if usual <= words and len(words) <= len(usual) + 3]
-        made = [subject for subject, words in known.items() if _demonym(usual, words)]
-        return (self.subject_called(name) or min(longer or made, key=len, default=None)) if usual else None
+        longer = [subject for subject, words in known.items() if wanted <= words and len(words) <= len(wanted) + 3]
+        made = [subject for subject, words in known.items() if _demonym(wanted, words)]
+        return (self.subject_called(name) or min(longer or made, key=len, default=None)) if wanted else None
 
 
 BEHIND = re.compile(r"\n\n<(?:earlier|recalled|plan|report|previous_research_summary)>")

@@ -8,7 +8,6 @@ from typing import Any
 from research.models.extractive.covering import tokens_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
-from research.models.extractive.patterns import IN_PARTS
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Action, Computation, Finding, Verdict
 from research.text import tokens
@@ -95,11 +94,6 @@ class Finder:
                 self.search(f"{name} {about}", f"Look for {about} of {name}.")
         return [self.evidence.subject_named(name) for name in names]
 
-    def find_each(self, names: Sequence[str], target: Target) -> list[Finding | None]:
-        """Return the line about each name, None where there is none; a step in `actions` comes before that."""
-        subjects = self.subjects(names, target.label)
-        return [] if self.actions else [self.find(subject, target) if subject else None for subject in subjects]
-
     def find_named(
         self, name: str, target: Target, year: int | None = None, *, numeric: bool = False
     ) -> Finding | None:
@@ -155,8 +149,6 @@ class Finder:
 
     def _score(self, fact: Fact, target: Target, year: int | None, numeric: bool) -> float:
         if (numeric and fact.quantity is None) or (fact.cut and not fact.label):
-            return 0.0
-        if target.share and not IN_PARTS.search(fact.line.lower()):
             return 0.0
         if year is not None and (year not in fact.years if fact.years else fact.url not in self.evidence.visited):
             # A line without a year counts only after its page was read, because another line may have the year.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from research.models.extractive.evidence import Fact
-from research.models.extractive.lexicon import aliases
+from research.models.extractive.places import usual
 from research.models.extractive.question import Target
 from research.text import STOP_WORDS, tokens
 
@@ -76,7 +76,7 @@ def has_words_of(text: str, name: str) -> bool:
 
 def usual_name(name: str) -> str:
     """Return the name that sources use."""
-    return aliases().get(name.lower(), name).title() if name.lower() in aliases() else name
+    return usual(name) or name
 
 
 def as_query(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from research.models.extractive.covering import ASKING, names_of, quoted, tokens_of, words_of
 from research.models.extractive.evidence import SEARCHES, Fact
 from research.models.extractive.finding import Finder
-from research.models.extractive.patterns import OF_ALL, SUPERLATIVE
+from research.models.extractive.patterns import OF_ALL, SUPERLATIVE, YEAR_OF
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Verdict
@@ -55,6 +55,7 @@ def _promising(finder: Finder, asked: list[str]) -> list[Fact]:
 
 
 def over_everything(question: Question) -> bool:
-    """Return whether a question asks which of all countries is first, which a line about one of them does not answer."""
+    """Return whether a question asks which of all countries or years is first, which a line about one does not answer."""
     text = question.text.lower()
-    return SUPERLATIVE.search(text) is not None and OF_ALL.search(text) is not None and not mentions(question.text)
+    of_all = OF_ALL.search(text) is not None and not mentions(question.text)
+    return SUPERLATIVE.search(text) is not None and (of_all or YEAR_OF.search(text) is not None)

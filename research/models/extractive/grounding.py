@@ -9,13 +9,11 @@ from functools import cache, lru_cache
 import msgspec
 
 from research.models.extractive.asked import parts_of
-from research.models.extractive.composing import DOUBT, composed, with_measure
-from research.models.extractive.formulas import affirmed, heads_for_each, negated
-from research.models.extractive.formulas import asked as calculated
+from research.models.extractive.composing import with_measure
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
-from research.models.extractive.opposites import stem
-from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR
+from research.models.extractive.measured import relative
+from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
 from research.models.extractive.phrasebook import entries, vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
@@ -28,8 +26,6 @@ from research.models.extractive.question import (
     Target,
     parse,
 )
-from research.models.extractive.wholes import asked as portion
-from research.models.extractive.wholes import gives
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
 
@@ -39,10 +35,6 @@ LEAST = 0.4
 """The same where the lexicon finds a label whose words the question contains."""
 SEVERAL = 0.1
 """Probability that something calculated is asked for, from which on two labels in one clause are not just looked up."""
-NEARLY = 0.5
-"""Least ratio of the share of the lexicon's label to that of the likeliest one, for both to agree."""
-PORTION = 0.5
-"""The same for a percentage or rate of an amount that is asked for, if no other label is half as likely."""
 ENOUGH = 3
 """Content words that make a sentence clear without those before it."""
 OVERRULE = 0.9
@@ -51,6 +43,15 @@ _WHY = re.compile(
     r"\bwhy\b|\bhow come\b|\b(?:the |main |root )?(?:causes?|reasons?) (?:of|for|behind)\b|what (?:caused|led to|explains|"
     r"drives|drove)|为什么|为何|原因|怎么会|何以"
 )
+_NEGATED = re.compile(
+    r"\b(?:cannot|can['’]?t|(?:do|does|is|are)(?: not|n['’]t)|not|without|lacks?|lacking|have no|has no|with no|never|"
+    r"illiterate|illiteracy|offline|non-smok\w+|unable to)\b|没有|不识字|不会|不上网|不吸烟|不抽烟|不通电|文盲"
+)
+_PORTION = re.compile(
+    r"^(?:Literacy|Electricity access|Internet users, percent|Urbanization, urban|Electricity generation sources|Land use|"
+    r"Tobacco use|Obesity|Waste and recycling, percent)"
+)
+"""Matches labels of percentages, which a question with a negation asks the rest of."""
 _THROUGH = re.compile(
     r"\b(?:the|a|an|that|which|what|whichever) (?:[\w-]+ ){0,2}?(?:country|state|nation|one|land|place|partner|neighbou?r|"
     r"buyer|supplier|customer|market|kingdom|republic|member)s? (?:\([^)]*\) )?(?:whose|that|which|with|where|in which|to which|"
@@ -70,18 +71,6 @@ _ARITHMETIC = re.compile(
     re.I,
 )
 """Matches the words of a calculation, which do not tell what is calculated."""
-_WEIGHS = re.compile(
-    r"\b(?:than|versus|vs|or|and|both|each|between|against|beat|ahead|behind|times|for every|as \w+ as|differ\w*|minus|"
-    r"ratio|relative|compare[ds]?|comparison|gap)\b|比|差|和|与|及|、|还是|各",
-    re.I,
-)
-"""Matches the words of a comparison, or between countries that are asked about alike."""
-_OTHER_THAN = re.compile(
-    r"\b(?:wider|narrower|broader|other|rather) than (?:the |an? )?(?P<word>\w+)|"
-    r"\b(?:apart from|aside from|except(?: for)?|excluding|besides|leaving out) (?:the |its |their |all |an? )?(?P<word2>\w+)",
-    re.I,
-)
-"""Matches the first word of what is left out."""
 _TONGUE = re.compile(r"\blanguages?\b|\bsp(?:eak|oke)|语言|语")
 """Matches a question in which `French` is a language."""
 _CALENDAR = frozenset(
@@ -131,19 +120,12 @@ def grounded(question: Question) -> Question:
         return msgspec.structs.replace(question, guessed=guessed)
     shared = any(len(mention.names) > 1 for mention in found)
     named = msgspec.structs.replace(question, names=called, operation=_operation(question, called, shared=shared))
-    if len(called) == 2 and heads_for_each(masked(question.text).lower()):
-        heads = Target("Population, total", exact=True, asked=question.text)
-        return msgspec.structs.replace(named, targets=(heads,), operation="compare", doubtful=frozenset(), rank=False)
     why = _WHY.search(question.text.lower())
-    if calculated(named):
-        return msgspec.structs.replace(named, doubtful=frozenset(), guessed=guessed)
     if not why and not says_label(named) and (measured := with_measure(named, text_of(question))):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
-    if targets and _should_be_calculated(named, targets):
-        nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))
-        targets = ()
-    if why or _apart(named) or any(_set_aside(question.text, target.label) for target in targets if target.label):
+    opposite = any(_negated(question.text.lower(), target.label) for target in targets)
+    if why or opposite or (YEAR_OF.search(question.text.lower()) and question.rank):
         nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))
         targets = ()
     partners = {EXPORTS_TO.label, IMPORTS_FROM.label}
@@ -163,32 +145,14 @@ def grounded(question: Question) -> Question:
     )
 
 
-def _apart(question: Question) -> bool:
-    """Return whether a question names several countries without comparing them: *the Chinese who live in Zambia*."""
-    text = question.text.lower()
-    told = masked(question.text).count("{c}")
-    weighed = any(words.search(text) for words in (COMPARATIVE, SUPERLATIVE, SUM, _WEIGHS))
-    return told > 1 and len(question.names) > 1 and not question.shared and not weighed
-
-
-def _set_aside(text: str, label: str) -> bool:
-    """Return whether a question wants something else than a label says: *wider than standard gauge*, *apart from coal*."""
-    words = {stem(word) for word in content_tokens(label)}
-    return any(stem((match["word"] or match["word2"]).lower()) in words for match in _OTHER_THAN.finditer(masked(text)))
+def _negated(text: str, label: str) -> bool:
+    """Return whether a question in lower case asks for those outside a percentage: *who do not live in towns*."""
+    return _PORTION.search(label) is not None and _NEGATED.search(text) is not None
 
 
 def text_of(question: Question) -> str:
     """Return the text of a question without instructions what to answer."""
     return _ORDERED.sub(" ", question.text).strip() or question.text
-
-
-def _should_be_calculated(question: Question, targets: Sequence[Target]) -> bool:
-    """Return whether a question wants something calculated, although only lines are known that it may be about."""
-    alone = question.operation == "lookup" and (len(question.names) == 1 or question.shared)
-    if not alone or says_label(question) or portion(msgspec.structs.replace(question, targets=tuple(targets))):
-        return False
-    found = composed(text_of(question))
-    return found is not None and found.any >= DOUBT
 
 
 def _operation(question: Question, subjects: Sequence[str], *, shared: bool) -> Operation:
@@ -324,8 +288,6 @@ def _target(
     whole = plain and len(plain) == len(targets)
     if len(plain) > 1 and agreed and found.sure >= OVERRULE:
         plain = [target for target in plain if _same(target.label, best) or target.label not in _LOOSE]
-    elif len(plain) == 1 and _likely(found, plain[0].label):
-        agreed = True
     plain.sort(key=lambda target: not _same(target.label, best))  # the likeliest first: without it there is no answer
     doubted = AGREE if plain and plain[0].label in _LOOSE else OVERRULE
     if single and plain and (found.sure < LEAST or (len(plain) > 1 and made(text).any > SEVERAL)):
@@ -333,7 +295,7 @@ def _target(
     if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
-    enough = OVERRULE if ranked else AGREE if agreed else PORTION if gives(text, best) and found.clear else ACCEPT
+    enough = OVERRULE if ranked else AGREE if agreed else ACCEPT
     if strange or found.sure < enough:
         return (), found.ranked
     if agreed and len(plain) == 1:
@@ -341,8 +303,7 @@ def _target(
     if agreed and len(plain) > 1:
         return tuple(Target(each.label, exact=True, asked=text) for each in plain), found.ranked
     also = tuple(label for label in found.ranked if label != best and _same(label, best))
-    share = any(target.share for target in targets)
-    return (Target(best, share=share, exact=True, also=also, asked=text),), found.ranked
+    return (Target(best, exact=True, also=also, asked=text),), found.ranked
 
 
 def says_label(question: Question) -> bool:
@@ -354,7 +315,9 @@ def says_label(question: Question) -> bool:
 
 
 def _literal(text: str, label: str) -> bool:
-    """Return whether a clause has no telling words but those of the label."""
+    """Return whether a clause has no telling words but those of the label, and asks for no other figure per so many."""
+    if relative(text) and not relative(label):
+        return False
     left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
     return bool(left) and set(left) <= set(tokens(label))
 
@@ -376,9 +339,6 @@ def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
     """Return the reading of the sentence that asks, or of the whole text if its label is the lexicon's."""
     rest = _ASIDE.sub(lambda match: " ".join([" ", *(each.written for each in mentions(match.group())), " "]), text)
     rest, whole = _measure_only(rest, operation), _measure_only(text, operation)
-    yes = read(affirmed(rest))
-    if gives(text, yes.label) and negated(text.lower(), yes.label) and yes.sure >= PORTION and yes.clear:
-        return yes
     found = (read_twice(asking_sentences(rest), whole), read(rest))
     agreed = any(_same(target.label, found[1].label) for target in plain)
     return found[1] if agreed and found[1].sure > found[0].sure else found[0]
@@ -389,12 +349,6 @@ def _measure_only(text: str, operation: str) -> str:
     if operation != "lookup":
         text = _ARITHMETIC.sub(" ", text)
     return re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", text)) if operation == "growth" else text
-
-
-def _likely(found: Reading, label: str) -> bool:
-    """Return whether the lexicon's label is nearly as likely as the first one."""
-    own = max((share for other, share in found.shares.items() if other and _same(other, label)), default=0.0)
-    return own >= NEARLY * found.shares[found.label]
 
 
 def _same(a: str, b: str) -> bool:

@@ -26,7 +26,6 @@ from research.models.extractive.verdict import Finding, Lead
 from research.text import content_tokens, has_cjk
 
 INDEPENDENCE = Target("Independence")
-CAPITAL = "Capital, name"
 _IDENTIFIES = re.compile(
     r"Capital, name$|Exchange rates, Currency$|Elevation, (?:highest|lowest) point$|Internet country code$|"
     r"National anthem\(s\), title$|Country name, (?:conv|local|form|abbr)|Legislative branch, (?:legislature|chamber) name$|"
@@ -211,14 +210,6 @@ def _alone(finder: Finder, members: Sequence[str], lists: Sequence[Finding]) -> 
         return None
     single = [each for each in found if each and not each.fact.cut and len(members_of([each])) == 1]
     return Lead(single[0].subject, (*lists, single[0])) if len(single) == 1 else None
-
-
-def capital_of(finder: Finder, name: str) -> str:
-    """Return the only country with a capital of this name; empty after adding a search, or if there is none."""
-    if finder.search(f"{name} {CAPITAL}", f"Look for {CAPITAL} {name}."):
-        return ""
-    found = _under(finder.evidence, CAPITAL, [(name,)])
-    return found.name if found else ""
 
 
 # -- by a value of its own ----------------------------------------------------------------------------------------------

@@ -1,18 +1,31 @@
-"""The lexicon: everyday words for measures with their names in reference works, and other names of places."""
+"""The names of labels, as a question may say them, and words that say nothing about which one is meant."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from research._util.glossary import chinese_label
+from research.models.extractive.phrasebook import entries
+
+_REST = re.compile(r", | \(| - ")
+"""What separates a measure from the part of it that a label names."""
+_WHOLE = ("", ", total", ", total population", ", name")
+"""The rest of a label that is meant if only the measure is named."""
+
+
+_SHORT = 3
+"""Most characters of a Chinese name that everyday words may contain."""
+
 
 class Concept(Struct, frozen=True):
-    """A measure or attribute: its label in reference works, and a pattern of everyday words for it."""
+    """A label and a pattern for its name."""
 
     label: str
     pattern: re.Pattern[str]
@@ -20,17 +33,30 @@ class Concept(Struct, frozen=True):
 
 @cache
 def concepts() -> tuple[Concept, ...]:
-    """Return all concepts, the more specific ones first."""
-    return tuple(
-        Concept(entry["label"], re.compile("|".join(rf"(?:{_bounded(words)})" for words in entry["says"])))
-        for entry in _data()["concept"]
+    """Return names and everyday words for labels: names of several words first, as `population growth` is no population."""
+    labels = [entry.label for entry in entries() if entry.label and not re.search(r"\d", entry.label)]
+    measures: dict[str, list[str]] = {}
+    for label in labels:
+        measures.setdefault(_REST.split(label)[0], []).append(label)
+    named = {name: label for label in labels for name in (label, chinese_label(label)) if name}
+    for measure, parts in measures.items():
+        for whole in _meant(measure, parts):
+            named |= {measure: whole, chinese_label(whole).removeprefix("总"): whole}
+    named.pop("", None)
+    longest = sorted(named, key=len, reverse=True)
+    names = [(named[name], re.escape(name.lower().removesuffix("s"))) for name in longest]
+    full = [" " in name or (not name.isascii() and len(name) > _SHORT) for name in longest]
+    everyday = [(label, words) for label, says in _data()["says"].items() for words in says]
+    first, last = (
+        [each for each, whole in zip(names, full, strict=True) if whole is wanted] for wanted in (True, False)
     )
+    return tuple(Concept(label, re.compile(_bounded(words))) for label, words in (*first, *everyday, *last))
 
 
-@cache
-def aliases() -> dict[str, str]:
-    """Return the mapping from other names of a thing to its usual name, all in lower case."""
-    return {other: name for name, others in _data()["alias"].items() for other in others}
+def _meant(measure: str, labels: Sequence[str]) -> Iterator[str]:
+    """Yield the label that a measure means without more words, if one does."""
+    found = [f"{measure}{rest}" for rest in _WHOLE if f"{measure}{rest}" in labels]
+    yield from found[:1] or (labels if len(labels) == 1 else ())
 
 
 @cache

@@ -97,6 +97,11 @@ def measured_in(question: str) -> Measure | None:
     return "share" if _OF_A_WHOLE.search(question) else "total" if _TOTAL.search(question) else None
 
 
+def relative(question: str) -> bool:
+    """Return whether a question asks for a figure per so many people or things."""
+    return _RELATIVE.search(question) is not None
+
+
 def without_asides(question: str) -> str:
     """Return a question without what it says in brackets, unless that is its unit: `(in %)`."""
     return _ASIDE.sub(" ", question)

@@ -51,14 +51,8 @@ SUM = re.compile(
     r"合计|总和|一共|总共|加起来|加在一起"
 )
 COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|(?:几|多少)个(?:国家|邻国)")
-SHARE = re.compile(
-    r"\b(?:share|proportion|percentage|percent|per ?cent|fraction|portion) of\b|占比|比例|比重|份额|百分之几|百分之多少|百分比"
-)
-IN_PARTS = re.compile(
-    r"%|‰|\b(?:percent(?:age)?|per ?cent|shares?|proportions?|fractions?|ratios?|rates?|halves|half|thirds?|quarters?|"
-    r"(?:one|two|three|four|\d+) (?:in|out of) (?:every )?(?:two|three|four|five|ten|\d+))\b|百分|成(?![立为员长])|比例|占"
-)
-"""Matches a line that gives a figure as a part of a whole."""
+YEAR_OF = re.compile(r"\b(?:which|what) (?:of these |of the )?years?\b|哪一?年")
+"""Matches a question for a year, which no line of a series states if it is that of the highest figure."""
 OWN_BORDERS = re.compile(
     r"\b(?:cross(?:es|ed|ing)?|within|inside|beyond)\b(?: (?:an?|the|its|their|our|any|national))*[ -]?.?$"
 )

@@ -37,7 +37,7 @@ Kind = Literal[
     "years",
     "months",
 ]
-"""How a measure is calculated; `worked_out.py` says what from."""
+"""How a measure is calculated; `composing.py` says what from."""
 
 
 class Measure(Struct, frozen=True):

@@ -8,7 +8,6 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from research.models.extractive.lexicon import aliases
 from research.models.extractive.names import countries
 from research.models.extractive.phrasebook import vocabulary
 from research.text import STOP_WORDS, has_cjk, tokens
@@ -88,6 +87,7 @@ _MORE = {
     "民主刚果": "CD", "刚果民主共和国": "CD", "刚果布": "CG", "刚果（布）": "CG", "刚果(布)": "CG", "刚果共和国": "CG",
     "蒙古国": "MN", "外蒙古": "MN", "美利坚": "US", "英格兰": "GB", "阿联酋": "AE", "沙特": "SA", "土耳其": "TR",
     "波黑": "BA", "波斯尼亚": "BA", "科特迪瓦": "CI", "象牙海岸": "CI", "格鲁吉亚": "GE", "梵蒂冈": "VA", "缅甸": "MM",
+    "côte d'ivoire": "CI", "cote d'ivoire": "CI", "turkiye": "TR",
     "汤加": "TO", "留尼汪": "RE", "巴新": "PG", "新西兰": "NZ", "纽西兰": "NZ", "寮国": "LA", "泰国": "TH", "叙利亚": "SY",
 }  # fmt: skip
 _COMMON = frozenset("us pole dane man polish turk finn kiwi scotch brit swede chili".split())
@@ -111,8 +111,6 @@ def _known() -> dict[str, str]:
     found = {name: usual[code] for name, code in {**countries(), **_MORE}.items() if len(name) > 1}
     for name in usual.values():
         found.setdefault(name.lower(), name)
-    for other, name in aliases().items():
-        found.setdefault(other, found.get(name, name.title()))
     for name in ("Gaza Strip", "West Bank", "Svalbard", "European Union", "World"):
         found[name.lower()] = name
     for other in (*_SHARED, "world", "世界"):

@@ -10,11 +10,13 @@ from typing import Literal
 from msgspec import Struct
 
 from research.models.extractive import patterns
-from research.models.extractive.lexicon import aliases, concepts, filler, openers
+from research.models.extractive.lexicon import concepts, filler, openers
 from research.models.extractive.phrasebook import Measure
-from research.models.extractive.shares import Found, part_of, whole_of, without_whole
+from research.models.extractive.places import mentions
 from research.text import STOP_WORDS, has_cjk, readable, tokens
 
+Found = tuple[str, tuple[int, int]]
+"""The label of a concept, or a name, with its start and end in the question."""
 Operation = Literal["lookup", "growth", "compare", "sum", "count"]
 
 
@@ -28,8 +30,6 @@ class Target(Struct, frozen=True):
     """Tokens next to it, e.g. `density`; they belong to it if sources use them in labels."""
     near: tuple[str, ...] = ()
     """Other tokens of the clause, e.g. `women`; a line with them is preferred."""
-    share: bool = False
-    """Whether a part of a whole is asked for, so that a line with an amount does not answer."""
     exact: bool = False
     """Whether only lines with this label fit, or one in `also`."""
     also: tuple[str, ...] = ()
@@ -172,12 +172,9 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     if borders and not labels and not pick:
         labels = [BORDER.label]
     operation, years = _operation(lower, labels, years, names)
-    part = None
-    if operation != "growth":
-        labels, words, part = _part(lower, found, labels, (words, beside, near))
-    targets = tuple(Target(label, words, beside, near, label == part) for label in dict.fromkeys(labels))
+    targets = tuple(Target(label, words, beside, near) for label in dict.fromkeys(labels))
     if not targets and (words or not pick):
-        targets = (Target(words=words, share=part is not None),)
+        targets = (Target(words=words),)
     if pick and not targets:
         targets = (pick.target,) if pick.target else (relation or BORDER,)
 
@@ -229,25 +226,6 @@ def _relation(
     return None, None, found
 
 
-def _part(
-    lower: str,
-    found: Sequence[Found],
-    labels: list[str],
-    rest: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
-) -> tuple[list[str], tuple[str, ...], str | None]:
-    """Return the labels to look up, the words that must match, and the label of the part that the question asks for.
-
-    In a question for a share, the labels omit the measure of the whole.  `rest` is what `_rest` returns.
-    """
-    words, beside, near = rest
-    whole = whole_of(lower, found)
-    if whole and whole[0] in labels:
-        labels = without_whole(lower, found, labels, whole, words=bool(beside or near))
-        if not labels:
-            words = tuple(dict.fromkeys([*_content(lower[slice(*whole[1])]), *words, *beside, *near]))
-    return labels, words, part_of(lower, found, labels)
-
-
 def _meant(lower: str, labels: list[str]) -> list[str]:
     """Drop measures that are only a reference: debt in percent of *GDP*, the *population* with the lowest median age."""
     left = list(dict.fromkeys(labels))
@@ -292,8 +270,9 @@ def _proper(text: str, lower: str, known: tuple[str, ...]) -> list[Found]:
     for match in re.finditer(r"[\"“«「《]([^\"”»」》]{2,80})[\"”»」》]|(?<!\w)(\.[a-z]{2,3})(?!\w)", text):
         claim(match.group(1) or match.group(2), *match.span())
     cased = any(char.isupper() for char in text[1:].replace("GDP", "").replace("PPP", ""))
-    wanted = sorted({*known, *(() if cased else aliases())}, key=len, reverse=True)
-    for name in wanted:
+    for mention in () if cased else mentions(text):
+        claim(mention.written, *mention.place)
+    for name in sorted(known, key=len, reverse=True):
         bare = name.lower().removeprefix("the ")
         edge = r"(?<!\w)" if bare.isascii() else ""
         for match in re.finditer(edge + re.escape(bare) + (r"(?!\w)" if edge else ""), "".join(free).lower()):
@@ -414,8 +393,8 @@ def _pick(
     lower: str, found: Sequence[Found], relation: Target | None, superlative: re.Match[str] | None
 ) -> Pick | None:
     """Return which member of a group is asked for; None if there is no group."""
-    if relation is BORDER and superlative:
-        return _ranked_by(lower, found, superlative)
+    if relation is BORDER:
+        return _ranked_by(lower, found, superlative) if superlative else None
     return Pick(None, superlative is None or superlative.group("most") is not None) if relation else None
 
 

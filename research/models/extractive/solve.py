@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from research.models.extractive import composing, wholes
+from research.models.extractive import composing
 from research.models.extractive.arithmetic import change, comparison, extreme, hindrance, members_of
 from research.models.extractive.covering import ASKING, closest, quoted, words_of
 from research.models.extractive.evidence import Evidence, Fact
@@ -23,11 +23,8 @@ from research.models.extractive.fitting import (
     usual_name,
 )
 from research.models.extractive.followup import understand
-from research.models.extractive.formulas import asked as formula_asked
-from research.models.extractive.formulas import derive
 from research.models.extractive.free import free
 from research.models.extractive.own import better
-from research.models.extractive.pairs import paired
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
@@ -36,7 +33,7 @@ from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, Ranking, asked
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Computation, Finding, Verdict
-from research.models.extractive.whether import decided, settled
+from research.models.extractive.whether import settled
 
 _ABSENT = re.compile(r"^0 km \(landlocked\)")
 """Matches the figure of something that a country does not have."""
@@ -53,7 +50,6 @@ class Solver:
         self.acting = acting
         self.question, beside = _bind_words(evidence, understand(evidence))
         self.finder = Finder(evidence, self.question, beside, acting=acting)
-        self.calculation = calculation(self.question)
         # Without the subjects that were found: `World` is one, and would take a word of `World Heritage Sites`.
         self.ranking = ranking(self.question if evidence.earlier else parse(evidence.question))
 
@@ -74,7 +70,7 @@ class Solver:
         if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
             return self._more()
-        found = None if only_prose(self.prose, self.question) else settled(by_itself(self.finder) or self._by_lines())
+        found = None if only_prose(self.prose, self.question) else settled(self._by_lines())
         if found and not found.actions and (own := better(self.prose, found, acting=self.acting)):
             return own
         if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
@@ -118,8 +114,8 @@ class Solver:
             self.finder.missing += lost
             return free(self.finder) if q.operation == "lookup" and not q.relation else self._end()
         targets = [target for target in q.targets if target not in used]
-        if self.calculation and len(subjects) == 1 and (derived := self.calculation(self.finder, subjects[0])):
-            return derived
+        if len(subjects) == 1 and (measure := composing.asked(q)):
+            return composing.derive(self.finder, measure, subjects[0]) or self._unclear(subjects)
         if q.relation is not None:
             return self._group(subjects, targets, q.relation)
         if not targets:
@@ -176,12 +172,13 @@ class Solver:
 
     def _unclear(self, subjects: Sequence[str]) -> Verdict:
         """Return the facts that come nearest to a question that no label answers."""
+        labels = self.question.nearest or tuple(target.label for target in self.question.targets)
         for subject in subjects[:2]:
-            self.finder.search(f"{subject} {self.question.nearest[0]}", f"Look for {self.question.nearest[0]}.")
+            self.finder.search(f"{subject} {labels[0]}", f"Look for {labels[0]}.")
         if self.finder.actions:
             return self._more()
         self.finder.missing.append(self.question.text)
-        return self._end(closest=closest(self.evidence, self.question.text, subjects, self.question.nearest))
+        return self._end(closest=closest(self.evidence, self.question.text, subjects, labels))
 
     def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = _ends(self.finder, subjects[0], targets[0])
@@ -283,34 +280,10 @@ def only_prose(prose: Prose, question: Question) -> bool:
     )
 
 
-def calculation(question: Question) -> Callable[[Finder, str], Verdict | None] | None:
-    """Return a function that derives what the question asks of one country from several lines; None if one may state it."""
-    if measure := composing.asked(question):
-        return lambda finder, subject: composing.derive(finder, measure, subject) or unworked(finder, subject)
-    if formula := formula_asked(question):
-        return lambda finder, subject: derive(finder, formula, subject)
-    if portion := wholes.asked(question):
-        return lambda finder, subject: wholes.derive(finder, portion, subject)
-    return None
-
-
-def unworked(finder: Finder, subject: str) -> Verdict:
-    """Return that a measure cannot be calculated, with the lines that there are."""
-    q = finder.question
-    finder.missing.append(q.text)
-    return finder.end(closest=closest(finder.evidence, q.text, [subject], [target.label for target in q.targets]))
-
-
 def ranking(question: Question) -> Ranking | None:
     """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
     several = len({mention.names for mention in mentions(question.text)}) > 1
     return None if several or "所在的国家" in question.text else asked(question)
-
-
-def by_itself(finder: Finder) -> Verdict | None:
-    """Return the next step or answer for a yes-or-no question, or for two parts of a country; None for other questions."""
-    text = finder.question.text
-    return paired(finder, text) or decided(finder, text)
 
 
 def said_in(question: str, subjects: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ import copy
 
 import msgspec
 
-from research.models.extractive import borders, clocks, dates, series, tabular
+from research.models.extractive import tabular
 from research.models.extractive.chinese import subject
 from research.models.extractive.covering import CLOSEST
 from research.models.extractive.described import ANY, ANY_CHINESE, DEEPEST, described
@@ -19,14 +19,6 @@ from research.models.extractive.solve import MAX_FACTS, Solver
 from research.models.extractive.solve import relevant as asked_for
 from research.models.extractive.verdict import Lead, Verdict
 from research.text import has_cjk
-
-_WORKED = (
-    (borders.asked, borders.between),
-    (dates.asked, dates.between),
-    (series.asked, series.extreme_year),
-    (clocks.asked, clocks.apart),
-)
-"""For each kind of question that lists or dates answer: how to recognise it, and how to answer it."""
 
 
 def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
@@ -49,21 +41,12 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
             finder.subjects([led.name], next((target.text for target in grounded(parse(text)).targets), ""))
             if finder.actions:
                 return Verdict(parse(evidence.question), actions=tuple(finder.actions), led=tuple(leads))
-    verdict = _worked(asking(evidence, text), acting) or Solver(asking(evidence, text), acting=acting).verdict()
+    verdict = Solver(asking(evidence, text), acting=acting).verdict()
     if not leads:
         return verdict
     if verdict.actions or verdict.findings:
         return msgspec.structs.replace(verdict, led=tuple(leads))
     return _unclear(evidence, text, leads, verdict)
-
-
-def _worked(evidence: Evidence, acting: bool) -> Verdict | None:
-    """Return what follows from lists or dates of the countries in a question; None if it asks for something else."""
-    for asked, answer in _WORKED:
-        if names := asked(evidence.question):
-            question = msgspec.structs.replace(parse(evidence.question), names=names, relation=None, pick=None)
-            return answer(Finder(evidence, question, frozenset(), acting=acting), names)
-    return None
 
 
 def relevant(evidence: Evidence) -> list[Fact]:

@@ -42,19 +42,6 @@ class Derived(Struct, frozen=True):
 
     kind: str
     value: str
-    per: int = 1
-
-
-class Worked(Struct, frozen=True):
-    """A result that follows from the findings, which `write_worked` puts into a sentence."""
-
-    kind: Literal[
-        "border", "borders", "no_border", "sum_of_borders", "years_between", "years_since", "parts", "series", "clock"
-    ]
-    findings: tuple[Finding, ...]
-    """What it follows from, in the order of the sentence."""
-    values: tuple[str, ...] = ()
-    """Figures as they are written, or years."""
 
 
 class Coverage(Struct, frozen=True):
@@ -178,13 +165,9 @@ class Verdict(Struct, frozen=True):
     """The answer from comparisons of all countries."""
     derived: Derived | None = None
     """The measure calculated from the two findings."""
-    worked: tuple[Worked, ...] = ()
-    """What follows from the findings by counting or calculating."""
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
     table: TableAnswer | None = None
     """The answer from a table of the library."""
     doubt: tuple[str, ...] = ()
     """Columns or tables that the question does not tell apart."""
-    decided: bool | None = None
-    """Yes or no, as the finding decides it; None if the question asks for something else."""

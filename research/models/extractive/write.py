@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from functools import partial
 
 from research._util.amounts import plain, rounded
 from research.models.extractive import chinese, whether
@@ -13,12 +12,11 @@ from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, y
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
-from research.models.extractive.formulas import asks_mean, inputs, years_differ
+from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Computation, Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
 from research.models.extractive.write_table import tabular
-from research.models.extractive.write_worked import worked
 
 _WORDS = {
     "en": {
@@ -48,11 +46,7 @@ _WORDS = {
         "portion": "{subject}: {v}, calculated from {a} and {b}.",
         "rest": "{subject}: {v} are not among them, calculated from {a} and {b}.",
         "density": "{subject}: a population density of {v}, calculated from {a} and {b}.",
-        "balance": "{subject}: a trade balance of {v}, which is {a} minus {b}.",
-        "without": "{subject}: {v} people without it, calculated from {a} and {b}.",
-        "outside": "{subject}: {v} are not among them or are without it, which is what remains beside {a}.",
         "minus": "{subject}: {a} minus {b} is {v}.",
-        "gap": "{subject}: {a} and {b}, a difference of {v}.",
         "made_share": "{subject}: {v}, the ratio of {a} and {b}.",
         "made_part": "{subject}: {v}, the ratio of {a} and the sum of {b}.",
         "made_over": "{subject}: {v}, the ratio of the sum of {a} and {b}.",
@@ -132,11 +126,7 @@ _WORDS = {
         "portion": "{subject}：{v}，由{a}和{b}算出。",
         "rest": "{subject}：不在其中的为{v}，由{a}和{b}算出。",
         "density": "{subject}的人口密度为{v}，由{a}和{b}算出。",
-        "balance": "{subject}的贸易差额为{v}，即{a}减去{b}。",
-        "without": "{subject}没有用上电的人数为{v}，由{a}和{b}算出。",
-        "outside": "{subject}：不在其中或没有的为{v}，即除{a}以外的部分。",
         "minus": "{subject}：{a}减去{b}为{v}。",
-        "gap": "{subject}：{a}，{b}，相差{v}。",
         "made_share": "{subject}：{a}占{b}的{v}。",
         "made_part": "{subject}：{a}占{b}之和的{v}。",
         "made_over": "{subject}：{a}之和占{b}的{v}。",
@@ -192,6 +182,8 @@ _WORDS = {
 }
 
 
+_MEAN = re.compile(r"\b(?:average|mean)\b(?! (?:elevation|age|height|of (?:its|their) age))|平均")
+_WHICH = re.compile(r"\bwh(?:ich|o|ere)\b|\bdiffer|哪|谁|差")
 _YES_NO = re.compile(
     r"(?:^|[.:;,!?] )(?:is|are|was|were|does|do|did|has|have|can)\b(?! you)|true or false|\bwhether\b|"
     r"\b(?:is|does|do|has|are)n['’]t (?:it|they)\b|\bcorrect\b|right\?|吗"
@@ -298,18 +290,10 @@ def _plainly(finding: Finding, w: dict[str, str]) -> str:
 
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     q = verdict.question
-    if verdict.decided is not None:
-        told = (
-            _derived(verdict, verdict.derived, w) if verdict.derived else map(partial(_sentence, w=w), verdict.findings)
-        )
-        return [*_yes(verdict.decided, w), *told]
     if verdict.hindrance:
         return _hindered(verdict, w)
     if verdict.derived:
         return _derived(verdict, verdict.derived, w)
-    if verdict.worked:
-        decided = verdict.worked[0].kind != "no_border" if whether.asks_whether(q.text) else None
-        return [*_yes(decided, w), *(line for each in verdict.worked for line in worked(each, w))]
     if q.relation is not None:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
@@ -431,13 +415,29 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
     return lines
 
 
+def asks_mean(text: str) -> bool:
+    """Return whether a question about several countries asks for their mean, and not which has the most."""
+    lower = text.lower()
+    weighs = COMPARATIVE.search(lower) or SUPERLATIVE.search(lower) or _WHICH.search(lower)
+    return not weighs and _MEAN.search(re.sub(r"\bon average\b", " ", lower)) is not None
+
+
+def years_differ(facts: Sequence[Fact]) -> bool:
+    """Return whether the lines name different years."""
+    return len({year for fact in facts if (year := year_of(fact))}) > 1
+
+
+def inputs(facts: Sequence[Fact]) -> list[str]:
+    """Return each figure with its measure and year: `Population, total 174,370,536 (2025 est.)`."""
+    return [f"{bare(fact.label)} {fact.value.split(';')[0]}" for fact in facts]
+
+
 def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]:
     """Return the measure with the figures that it was calculated from."""
     facts = tuple(finding.fact for finding in verdict.findings)
     *first, last = found = inputs(facts) * (2 if len(facts) == 1 else 1)
     one, two = (found[0], ", ".join(found)) if derived.kind == "made_part" else (", ".join(first), last)
-    name = "balance" if derived.kind == "difference" else derived.kind
-    said = w[name].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)
+    said = w[derived.kind].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)
     # All marks follow the figure that was calculated from all of them.
     lines = [f"{said} {' '.join(dict.fromkeys(f'[{fact.n}]' for fact in facts))}"]
     if years_differ(facts):
