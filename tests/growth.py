@@ -53,7 +53,7 @@ def steeper(
     """Return whether what is made of the larger size takes more than `factor` times as long as that of the smaller."""
     small, large = [], []
     for calls in (1, 3):  # a busy machine may delay a call
-        small += [taken(made(sizes[0])) for _ in range(3)]
+        small += [taken(made(sizes[0])) for _ in range(5)]
         large += [taken(made(sizes[1])) for _ in range(calls)]
         if min(large) <= factor * min(small):
             return False
