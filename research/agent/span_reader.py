@@ -121,8 +121,8 @@ def read(reply: str, before: str, seen: Sequence[Source]) -> Read | None:
 def taken_up(report: str, found: Read, note: str) -> str:
     """Return the report with the short answer first, then its quote, the sentences quoted before, and the sections."""
     head, *sections = re.split(r"(?m)^(?=#{2,4} )", report, maxsplit=1)
-    quoted = [each for each in head.split("\n\n") if each.startswith("“") and cited(each)]
-    first = f"“{found.quote}” ({found.title}) [{found.n}]"
+    quoted = [each for each in head.split("\n\n") if "“" in each and cited(each)]
+    first = f"{found.title}: “{found.quote}” [{found.n}]"
     rest = [each.strip() for each in quoted if _plain(found.quote) not in _plain(each)]
     return "\n\n".join([f"**{found.answer}** [{found.n}]", first, note, *rest, *(each.strip() for each in sections)])
 

@@ -54,8 +54,6 @@ class Call(Struct, frozen=True, kw_only=True):
 
 
 Work = Sequence[Loop | Call]
-Formula = Callable[[Mapping[str, Any]], Work]
-"""Maps a framework's options to its requests: the trait `work`."""
 HistorySize = Callable[[int, float], float]
 """Maps the number of earlier rounds, and the tokens of each, to the tokens of them that a request contains."""
 

@@ -54,10 +54,20 @@ def test_the_answer_of_the_reader_comes_first_with_its_quote(ask: Ask) -> None:
     view = ask({"answer": "the engineer Mirela Dunov", "quote": QUOTE})
     short, quote, *_ = view.report.split("\n\n")
     assert short.startswith("**the engineer Mirela Dunov** [")
-    assert quote.startswith(f"“{QUOTE}” (Skelt (island)) [")
+    assert quote.startswith(f"Skelt (island): “{QUOTE}” [")
+    assert [each.status for each in view.citations if QUOTE in each.claim] == ["supported"]
     assert view.short == "the engineer Mirela Dunov"
     assert view.report.count(QUOTE) == 1
     assert asked(view) == 1
+
+
+def test_the_other_sentences_quoted_before_follow(ask: Ask) -> None:
+    question = "What is Halden Ferries?"
+    before = ask({"answer": "not stated", "quote": ""}, question=question).report.split("\n\n")
+    view = ask({"answer": "ninety people", "quote": "The line employs ninety people."}, question=question)
+    others = [each for each in before if "“" in each and "ninety" not in each]
+    assert others
+    assert all(each in view.report for each in others)
 
 
 @pytest.mark.parametrize(

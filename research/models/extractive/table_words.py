@@ -77,11 +77,6 @@ _TOP = re.compile(
     rf"前{_COUNT}|最\S的?{_COUNT}[个名家位大种座条]",
     re.I,
 )
-WHICH = re.compile(
-    r"\b(?:which|what|whose)\s+(?:of the\s+|is the\s+|are the\s+|was the\s+)?(?P<what>[^?]*)|\bwho\b|谁|"
-    rf"哪一?[年月天{CLASSIFIERS}]?",
-    re.I,
-)
 WHO = re.compile(r"\bwho\b|谁|哪(?:一)?位", re.I)
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = re.compile(

@@ -315,7 +315,7 @@ def _yes(decided: bool | None, w: dict[str, str]) -> list[str]:
 def _sentence(finding: Finding, w: dict[str, str]) -> str:
     fact = finding.fact
     if not fact.label:
-        return f"“{fact.line}” ({fact.title}) [{fact.n}]"
+        return note(fact).removeprefix("- ")
     return w["list"].format(subject=f"**{finding.subject}**", label=fact.label, value=_bold(fact.value), n=fact.n)
 
 
