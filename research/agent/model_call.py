@@ -224,7 +224,7 @@ class ModelCalls:
         """
         text = self.context.cut_prompts.notice(model.name, completion.usage, self.prompt_tokens)
         if text:
-            yield from self._warn_once(model, "cut", text)
+            yield from self._warn_once(model, "cut", text, kind="cut")
         if text and shorter:
             yield Rejected(
                 agent=self.agent, ask=ask, text=completion.text, problem=text, usage=self._spend(model, completion)
@@ -238,11 +238,10 @@ class ModelCalls:
                 model, "native", f"{model.name} has no native tool calls; it is asked in tagged text."
             )
 
-    def _warn_once(self, model: Model, about: str, text: str) -> Steps[None]:
+    def _warn_once(self, model: Model, about: str, text: str, kind: Literal["cut", "model"] = "model") -> Steps[None]:
         """Warn of what a model's server does, once in the run."""
         if (model.name, about) not in self.context.warned_parameters:
             self.context.warned_parameters.add((model.name, about))
-            kind: Literal["cut", "model"] = "cut" if about == "cut" else "model"
             yield from self.context.mark(Warned(agent=self.agent, kind=kind, text=text))
 
     def _read(self, completion: Completion, ask: int, tools: Sequence[ToolSpec]) -> Reply:

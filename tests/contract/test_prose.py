@@ -225,6 +225,7 @@ def test_a_note_about_a_country_answers_what_the_factbook_does_not(english: Aske
 
 def test_a_search_without_results_is_not_repeated() -> None:
     evidence = Evidence([Message("system", "- search: x\n- visit: y"), Message("user", "Who founded Zorblax?")])
-    first = Prose(evidence, "Who founded Zorblax?").next(stated=False)
+    first = Prose(evidence, "Who founded Zorblax?").needed()
     evidence.searched = frozenset(action.arguments["query"] for action in first)
-    assert Prose(evidence, "Who founded Zorblax?").next(stated=False) == []
+    later = Prose(evidence, "Who founded Zorblax?")
+    assert [*later.needed(), *later.onward()] == []

@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Any
 
 from research import plugins
+from research._util.glossary import terms
 from research._util.said import catalogue, described, say, speaking, translated
 from research.agent.parsing.calls import FINAL_ANSWER
 from research.agent.parsing.reading import MESSAGES
@@ -20,6 +21,9 @@ from research.frameworks import supervisor
 from research.frameworks.rewoo import LLM
 from research.memory import KINDS
 from research.memory.recalling import _AUTHORS as AUTHORS
+from research.models.extractive.chinese import thought
+from research.models.extractive.roles import DONE
+from research.text import has_cjk
 from research.tools.python import _DESCRIPTIONS, PythonTool
 from research.tools.query import _DESCRIPTION as _ABOUT_TABLES
 from research.tools.query import NO_TABLE, QueryTool
@@ -112,3 +116,25 @@ def test_a_text_is_said_in_the_language_of_the_run() -> None:
     assert say(text, query="{x}") == "the query '{x}' has no words to search for"
     with speaking("zh"):
         assert say(text, query="{x}") == "查询 '{x}' 中没有可供搜索的词"
+
+
+def thoughts_in(path: Path) -> Iterator[str]:
+    """Yield what the offline model says before a step, with `{}` for what it fills in."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and re.search(
+            r"\b(?:_?search|act|_?computed?|Action|_said)$", ast.unparse(node.func)
+        ):
+            for each in [text for argument in node.args for text in ast.walk(argument)]:
+                if isinstance(each, ast.JoinedStr):
+                    yield "".join(part.value if isinstance(part, ast.Constant) else "{}" for part in each.values)
+                elif isinstance(each, ast.Constant):
+                    yield str(each.value)
+
+
+def test_every_thought_of_the_offline_model_has_its_chinese_and_none_is_left_over() -> None:
+    files = (PACKAGE / "models" / "extractive").glob("*.py")
+    said = {text for path in files for text in thoughts_in(path) if re.match(r"(?:[A-Z]|\{\} [a-z]).*\.$", text)} | {
+        DONE
+    }
+    assert [text for text in said if not has_cjk(thought(text.replace("{}", "X")))] == []
+    assert {re.sub(r"\{\w\}", "{}", text) for text in terms("thought")} <= said

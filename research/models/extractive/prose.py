@@ -91,23 +91,26 @@ class Prose:
         found += [_search(name, f"Look for {name}.") for name in self.names[:NAMES]]
         return list({action.arguments["query"]: action for action in found if action.arguments["query"]}.values())
 
-    def next(self, *, stated: bool) -> list[Action]:
-        """Return the next searches or visits; empty if more would not help, or what is asked is `stated`."""
-        searched, tries = self.evidence.searched, 1 + self.evidence.lessons
-        first = self.opening()
-        if left := [action for action in first if action.arguments["query"] not in searched]:
+    def needed(self) -> list[Action]:
+        """Return the searches and visits that come before any answer."""
+        if left := [action for action in self.opening() if action.arguments["query"] not in self.evidence.searched]:
             return left
-        room = READ * tries - len(self.evidence.visited)
-        if unread := [page for page in self.chosen if not page.read][: max(room, 0)]:
-            goal = self.wanted.text
-            return [Action("visit", {"url": page.url, "goal": goal}, f"Read {page.title}.") for page in unread]
-        if stated or len(searched) - len(first) >= FOLLOWED * tries:
+        room = READ * (1 + self.evidence.lessons) - len(self.evidence.visited)
+        unread, goal = [page for page in self.chosen if not page.read], self.wanted.text
+        return [
+            Action("visit", {"url": page.url, "goal": goal}, f"Read {page.title}.") for page in unread[: max(room, 0)]
+        ]
+
+    def onward(self) -> list[Action]:
+        """Return the next searches for names in the documents; empty if more would not help."""
+        searched = self.evidence.searched
+        if len(searched) - len(self.opening()) >= FOLLOWED * (1 + self.evidence.lessons):
             return []
-        onward = (
+        found = (
             _search(f"{name} {self._open_words(page)}", f"{page.title} speaks of {name}: look that up.")
             for name, page in self.bridges()
         )
-        return [action for action in onward if action.arguments["query"] not in searched][:AT_ONCE]
+        return [action for action in found if action.arguments["query"] not in searched][:AT_ONCE]
 
     def report_lines(self) -> list[Fact]:
         """Return the lines for a report: of each useful document the first line and the most relevant ones."""

@@ -75,8 +75,12 @@ class Solver:
             return own
         if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
             return found
+        self.finder.actions = self.prose.needed() if self.acting else []
+        if self.finder.actions:
+            return self._more()
         reading = read(self.prose)
-        self.finder.actions = self.prose.next(stated=bool(reading and reading.stated)) if self.acting else []
+        if self.acting and not (reading and reading.stated):
+            self.finder.actions = self.prose.onward()
         if self.finder.actions:
             return self._more()
         if reading:
