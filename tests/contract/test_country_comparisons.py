@@ -32,6 +32,12 @@ def test_all_countries_of_a_place_are_compared(bench: Workbench, question: str, 
     assert said in view.answer.split("\n### ")[0]
 
 
+def test_no_measure_of_a_comparison_is_dropped(bench: Workbench) -> None:
+    view = research.run("How do Chile and Peru differ in inflation, unemployment and public debt?", workbench=bench)
+    head = view.answer.split("\n### ")[0]
+    assert all(head.count(label) == 2 for label in ("Inflation rate", "Unemployment rate", "Public debt"))
+
+
 def test_a_measure_that_is_not_clear_is_not_ranked(bench: Workbench) -> None:
     view = research.run("Which country in Europe has the most electricity?", workbench=bench)
     assert view.outcome == "no_evidence"

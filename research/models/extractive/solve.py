@@ -203,6 +203,8 @@ class Solver:
         return self._computed(findings, code, "Calculate the change.")
 
     def _compare(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        if len({target.label for target in targets if target.label}) > 1:  # a comparison answers for one of them only
+            return self._lookup(subjects, targets)
         self.finder.missing += [" ".join(target.words) for target in targets if target.lost]
         year = self.question.years[0] if self.question.years else None
         findings = [self.finder.find(subject, targets[0], year, numeric=True) for subject in subjects]
