@@ -274,6 +274,13 @@ def test_a_visit_is_named_by_its_page_and_its_address_and_goal_stand_apart() -> 
     assert naming.line(RunView(), asked, None).startswith(f"**2**  Read {plain(url)}")
 
 
+def test_a_calculation_is_told_by_its_result_rather_than_by_its_code() -> None:
+    call = ToolCall("c1", "python", {"code": "values = {'Kenya': 70.4}\nprint(max(values))"})
+    done = CallView(call, 0.0, Observation("c1", "python", "Kenya", seconds=0.2))
+    asked = RoundView("main", 2, 2, "act", "m", 0.0, 0, [], calls=[done])
+    assert naming.line(RunView(), asked, None).split("  \n") == ["**2**  Calculate", ":gray[:small[Kenya · 0.2 s]]"]
+
+
 @pytest.mark.parametrize(
     ("purpose", "name"),
     [

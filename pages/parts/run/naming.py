@@ -17,6 +17,8 @@ from research.types import Observation, ToolCall
 
 SUBJECT: Final = 60
 """Maximum characters of an argument, a result or a title."""
+CODE: Final = ("code", "sql")
+"""Arguments that are written for a machine: neither a round's name nor what is told about it."""
 
 
 def role(current: RoundView) -> str:
@@ -88,8 +90,9 @@ def _action(view: RunView, call: ToolCall) -> str:
 
 def _arguments(call: ToolCall) -> tuple[str, list[str]]:
     """Return the first argument that is not just a number, and the others with their names."""
-    said = {name: clip(" ".join(as_words(value)[:200].split()), SUBJECT) for name, value in call.arguments.items()}
-    main = next((name for name, value in call.arguments.items() if not isinstance(value, int | float)), "")
+    given = {name: value for name, value in call.arguments.items() if name not in CODE}
+    said = {name: clip(" ".join(as_words(value)[:200].split()), SUBJECT) for name, value in given.items()}
+    main = next((name for name, value in given.items() if not isinstance(value, int | float)), "")
     others = [
         t("{name}: {value}", name=_argument(name), value=words)
         for name, words in said.items()
