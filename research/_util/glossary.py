@@ -46,6 +46,29 @@ def english_label(term: str) -> str:
     return next((label for label, chinese in terms("label").items() if chinese == term), term)
 
 
+def chinese_places(name: str) -> tuple[str, ...]:
+    """Return the Chinese names of a country or place, the longer first.
+
+    >>> chinese_places("Hong Kong"), chinese_places("Kenya")
+    (('中国香港特别行政区', '中国香港', '香港'), ('肯尼亚', '肯尼亚'))
+    """
+    found = (*_territories().get(name.casefold().removeprefix("the "), ()), terms("place").get(name, ""))
+    return tuple(sorted(filter(None, found), key=len, reverse=True))
+
+
+@cache
+def _territories() -> dict[str, tuple[str, str]]:
+    """Return the Chinese names of each country by its English one (CLDR)."""
+    from babel import Locale
+
+    english, chinese = (Locale(language).territories for language in ("en", "zh"))
+    return {
+        plain_territory(name): (chinese[code], chinese[code].removesuffix("特别行政区"))
+        for code, name in english.items()
+        if code.isalpha() and code in chinese
+    }
+
+
 @cache
 def english_places(name: str) -> tuple[str, ...]:
     """Return the cities and regions with a Chinese name; there are two of some names."""

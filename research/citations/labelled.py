@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from research._util.glossary import english_label, label_terms, plain_territory, terms
+from research._util.glossary import chinese_places, english_label, label_terms, terms
 from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
 from research.quantities import Quantity, quantities
@@ -265,7 +265,7 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     if has_cjk(text) and any(not has_cjk(name) for name in names):
         text = label_terms().sub(lambda match: f" {english_label(match.group())} ", text)
         for name in names:
-            for chinese in _chinese(name):
+            for chinese in chinese_places(name):
                 text = text.replace(chinese, f" {name} ")
         for english, chinese in terms("city").items():
             text = text.replace(chinese, f" {english} ")
@@ -283,25 +283,6 @@ def _people() -> re.Pattern[str]:
     """Return a pattern of the noun after the figure of a population: `68 million people`."""
     nouns = "|".join(listed("population"))
     return re.compile(rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿]))\s?(?:{nouns})(?![a-z口均民类次])", re.I)
-
-
-def _chinese(name: str) -> tuple[str, ...]:
-    """Return the Chinese names of a country or place, the longer first."""
-    found = (*_territories().get(name.casefold().removeprefix("the "), ()), terms("place").get(name, ""))
-    return tuple(sorted(filter(None, found), key=len, reverse=True))
-
-
-@cache
-def _territories() -> dict[str, tuple[str, str]]:
-    """Return the Chinese names of each country by its English one (CLDR)."""
-    from babel import Locale
-
-    english, chinese = (Locale(language).territories for language in ("en", "zh"))
-    return {
-        plain_territory(name): (chinese[code], chinese[code].removesuffix("特别行政区"))
-        for code, name in english.items()
-        if code.isalpha() and code in chinese
-    }
 
 
 def mentioned(text: str, cells: Iterable[Cell]) -> list[str]:

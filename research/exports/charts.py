@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from research._util.glossary import chinese_label
+from research._util.glossary import chinese_label, chinese_places
 from research.citations.labelled import Cell, cells_of, labelled_figures
 from research.events.view import RunView
 from research.quantities import Quantity
@@ -38,7 +38,7 @@ class Point(Struct, frozen=True):
     """A figure that the report cites."""
 
     subject: str
-    """What it is of: a country, a company."""
+    """What it is of: a country, a company, in the words of the report."""
     year: int
     """0 if neither report nor source says it."""
     value: float
@@ -119,7 +119,10 @@ def _figures(view: RunView) -> Iterator[_Found]:
         for figure, found in labelled_figures(_EMPHASIS.sub("", citation.claim), cells[citation.n]):
             if found.names and not figure.hedge:
                 label = _YEAR.sub("", found.written).strip(" ,")
-                yield _Found(clip(found.names[0], _NAME), found.year, figure, citation.n, label)
+                subject = next(
+                    (name for name in chinese_places(found.names[0]) if name in citation.claim), found.names[0]
+                )
+                yield _Found(clip(subject, _NAME), found.year, figure, citation.n, label)
 
 
 def _chart(group: Sequence[_Found], chinese: bool) -> Chart | None:

@@ -59,6 +59,12 @@ def test_an_answer_that_compares_is_drawn_as_bars_with_the_figures_as_written() 
     ]
 
 
+def test_a_chart_names_its_subjects_as_the_report_does() -> None:
+    said = "西班牙的失业率在2024年为11.4% [15]。意大利的失业率在2024年为6.8% [1]。"
+    chart = one(run(said, SPAIN, ITALY, question="西班牙和意大利的失业率哪个更高？"))
+    assert (chart.title, [point.subject for point in chart.points]) == ("失业率", ["西班牙", "意大利"])
+
+
 def test_years_of_one_subject_are_drawn_as_a_line_from_three_on() -> None:
     lines = [f"Real GDP (purchasing power parity) {year}: ${value} trillion" for year, value in
              ((2022, "3.655"), (2023, "3.689"), (2024, "3.732"))]  # fmt: skip
