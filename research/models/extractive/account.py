@@ -1,36 +1,80 @@
-"""What the offline model says of its own answer: what the question asks for, which of it was found, and the short answer."""
+"""What the offline model says of its own answer: which parts of the question were found, and the answer in one line."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from research.agent.parsing.account import write_account
-from research.citations import check, statements, without_marks
-from research.models.extractive.asking import asks_for
-from research.models.extractive.assessing import Assessment, assess
-from research.models.extractive.evidence import Evidence, Fact
-from research.types import Part, Source
+from research.citations import without_marks
+from research.models.extractive.asked import Asked, parts_of
+from research.models.extractive.kinds import fits
+from research.models.extractive.question import parse
+from research.models.extractive.verdict import Verdict
+from research.models.extractive.words import reason
+from research.types import Part
+
+_EMPHASIS = re.compile(r"[*_`]{1,3}")
+_EVIDENCE = "\n### "
+"""What comes before the quotes of an answer."""
 
 
-def account(evidence: Evidence, text: str) -> str:
+Answered = tuple[str, Verdict, str]
+"""A question, what was found, and the text that says it."""
+
+
+def account(items: Sequence[Answered], planned: Sequence[str] = ()) -> str:
     """Return the lines that end an answer (`agent.parsing.account`); of a planned one, its parts are the plan's items."""
-    whole = assessed(evidence, evidence.question, text)
-    planned = [_part(item, assessed(evidence, item, text)) for item in evidence.planned]
-    return write_account(whole.short, planned or whole.parts)
+    parts = [part for item in items for part in judged(*item)]
+    short = in_one_line(*items[0][1:]) if len(items) == 1 and all(part.status == "answered" for part in parts) else ""
+    of = {question: (verdict, text) for question, verdict, text in items}
+    return write_account(short, [_item(each, *of.get(each, items[0][1:])) for each in planned] or parts)
 
 
-def assessed(evidence: Evidence, question: str, text: str) -> Assessment:
-    """Return which parts of a question a text answers, by what it cites of the evidence."""
-    lines: dict[int, list[str]] = {}
-    heads: dict[int, Fact] = {}
-    for fact in (*evidence.given, *(fact for step in evidence.steps for fact in step.facts)):
-        lines.setdefault(fact.n, []).append(fact.line)
-        heads.setdefault(fact.n, fact)
-    sources = [Source(n, heads[n].url, heads[n].title, "\n".join(found)) for n, found in lines.items()]
-    computed = [step.text for step in evidence.steps if step.name == "python" and step.ok]
-    said = {without_marks(statement.text) for statement in statements(text)}
-    citations = tuple(each for each in check(text, sources, computed) if each.claim in said)
-    return assess(question, text, citations, sources, asks_for)
+def judged(question: str, verdict: Verdict, text: str) -> list[Part]:
+    """Return the parts of a question, each with the reason if it was not found."""
+    asked = parts_of(question)
+    plain = _EMPHASIS.sub("", without_marks(text))
+    lacks = [_lack(part, verdict, plain, alone=len(asked) == 1) for part in asked]
+    return [
+        Part(part.text, "not_found" if lack else "answered", lack) for part, lack in zip(asked, lacks, strict=True)
+    ]
 
 
-def _part(item: str, found: Assessment) -> Part:
-    reason = next((part.reason for part in found.parts if part.status == "not_found"), "")
-    return Part(item, "answered" if found.outcome == "answered" else "not_found", reason)
+def _item(question: str, verdict: Verdict, text: str) -> Part:
+    lack = next((part.reason for part in judged(question, verdict, text) if part.status == "not_found"), "")
+    return Part(question, "not_found" if lack else "answered", lack)
+
+
+def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
+    """Return why a part counts as not found; empty if it was."""
+    if not answers(verdict) or not (alone or _found(part, verdict)):
+        return reason(part.text, "nothing cited covers it")
+    labelled = any(finding.fact.label for finding in verdict.findings)
+    lack = "" if part.open else fits(part.text, part.kind, text.split(_EVIDENCE)[0], text, labelled=labelled)
+    return reason(part.text, "the report does not give {lack}", lack=lack) if lack else ""
+
+
+def answers(verdict: Verdict) -> bool:
+    """Return whether a verdict states what was asked, rather than what comes near it."""
+    if verdict.hindrance and verdict.hindrance.kind != "same":
+        return False
+    if verdict.reading:
+        return verdict.reading.stated
+    return bool(verdict.table or verdict.ranked or verdict.findings or verdict.group or verdict.quotes)
+
+
+def _found(part: Asked, verdict: Verdict) -> bool:
+    """Return whether a verdict has a line for what one of several parts asks for."""
+    wanted = {target.label for target in parse(part.text).targets if target.label}
+    return not wanted or any(finding.target.label in wanted for finding in (*verdict.findings, *verdict.group))
+
+
+def in_one_line(verdict: Verdict, text: str) -> str:
+    """Return the answer in one line; empty if it takes more."""
+    if verdict.reading:
+        return verdict.reading.span
+    if verdict.derived:
+        return verdict.derived.value
+    bold = re.findall(r"\*\*([^*\n]{1,120})\*\*", text.split(_EVIDENCE)[0])
+    return bold[-1] if len(bold) == 2 and len(verdict.findings) == 1 else ""

@@ -11,7 +11,7 @@ import msgspec
 from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
-from research.models.extractive.account import account, assessed
+from research.models.extractive.account import account, in_one_line, judged
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
@@ -56,7 +56,8 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
 def _handed_in(evidence: Evidence, items: Sequence[tuple[Evidence, Verdict]]) -> Iterator[str]:
     """Yield the last reply: the answers to the questions, and what they are worth."""
     text = _answers(items)
-    yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(evidence, text), "</answer>")
+    answered = [(own.question, verdict, _answer(own, verdict)) for own, verdict in items]
+    yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(answered, evidence.planned), "</answer>")
 
 
 def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> list[tuple[Evidence, Verdict]]:
@@ -288,7 +289,7 @@ def _research(messages: Sequence[Message]) -> Iterator[str]:
         yield from _act(asked)
         return
     content = _answer(evidence, verdict)
-    found = assessed(evidence, evidence.question, content).outcome == "answered"
+    found = all(part.status == "answered" for part in judged(evidence.question, verdict, content))
     yield _done(evidence) + write_call("Section", name=name, description=description, content=content, found=found)
 
 
@@ -321,7 +322,7 @@ def _finish(messages: Sequence[Message]) -> Iterator[str]:
     missing = f"没有找到：{'、'.join(map(chinese.term, verdict.missing))}。" if zh else f"Not found: {gaps}."
     lines = [note(fact) for fact in kept] + ([missing] if gaps else [])
     name, empty = ("结论", "找到的内容都在各节中。") if zh else ("Conclusion", "The sections are all that was found.")
-    short = assessed(evidence, question, messages[-1].content).short
+    short = in_one_line(verdict, _answer(evidence, verdict))
     yield write_call("Conclusion", name=name, content="\n".join(lines) or empty, short=short)
 
 
