@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from bench.printing import table
 from research.models.extractive import meaning
-from research.models.extractive.opposites import stem
 from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, entries, measures
+from research.models.extractive.stems import stem
 from research.search.embedders import cached
 from research.text import content_tokens, has_cjk, tokens
 

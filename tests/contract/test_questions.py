@@ -99,3 +99,40 @@ def test_every_concept_of_the_lexicon_matches_a_factbook_label(bench: Workbench)
         concept.label for concept in concepts() if not any(fit(fact, Target(concept.label)) >= MATCH for fact in facts)
     }
     assert unknown == set()
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("What is the population of Kenya?", "55,751,717 (2025 est.)"),
+        ("France vs Germany, more airports?", "France"),
+        ("How many more airports does France have than Germany?", "378"),
+        ("Add up the populations of Estonia, Latvia and Lithuania for me", "6,044,604"),
+        ("Who is Ukraine's president and who is its prime minister?",
+         "President Volodymyr ZELENSKYY; Prime Minister Yulia SVYRYDENKO"),
+        ("Name all the countries that share a border with Zambia.", ""),
+    ],
+)  # fmt: skip
+def test_the_short_answer_is_what_the_answer_says_in_bold_type(bench: Workbench, question: str, short: str) -> None:
+    assert research.run(question, workbench=bench).short == short
+
+
+def test_a_part_that_was_not_looked_up_is_named(bench: Workbench) -> None:
+    view = research.run(
+        "Which of Kenya and Uganda has the larger population, and what is its capital?", workbench=bench
+    )
+    assert (view.outcome, [part.status for part in view.parts]) == ("partly_answered", ["answered", "not_found"])
+    assert view.parts[1].text == "what is its capital?"
+
+
+@pytest.mark.parametrize(
+    ("question", "lack"),
+    [
+        ("Tonnes of carbon dioxide per Uzbek, latest numbers?", "a figure per person or area"),
+        ("Which percentage of Poland's rail kilometres has overhead wires?", "a share"),
+        ("Name the reigning king of Peru and the year he was crowned.", "anybody with that title"),
+    ],
+)
+def test_a_figure_of_another_kind_is_no_answer(bench: Workbench, question: str, lack: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert (view.outcome, view.parts[0].reason) == ("no_evidence", f"the report does not give {lack}")

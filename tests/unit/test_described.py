@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from research.models.extractive.asking import asks_for
 from research.models.extractive.described import described
 
 DESCRIBED = [
@@ -40,9 +39,3 @@ def test_a_description_is_separated_from_the_question_about_it(question: str, de
 @pytest.mark.parametrize("question", PLAIN)
 def test_what_a_question_asks_for_is_not_a_description(question: str) -> None:
     assert described(question) is None
-
-
-def test_the_gate_asks_for_the_line_about_the_described_country() -> None:
-    question = "What is the currency of the country whose capital is Paramaribo?"
-    assert asks_for(question, "Exchange rates, Currency: Surinamese dollars (SRD) per US dollar")
-    assert not asks_for(question, "Capital, name: Paramaribo")

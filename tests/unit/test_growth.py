@@ -42,7 +42,6 @@ from research.errors import ToolError
 from research.exports import bibtex, blocks, markdown
 from research.models.extractive import ExtractiveModel
 from research.models.extractive.asked import parts_of
-from research.models.extractive.assessing import assess
 from research.models.extractive.kinds import kind_of
 from research.models.extractive.names import Names, contains_name
 from research.models.extractive.question import parse as read_question
@@ -301,7 +300,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "offline model": lambda text: list(
         ExtractiveModel().stream(Request((Message("system", "- search: x"), Message("user", text)), ()))
     ),
-    "answer gate": lambda text: assess(text, f"{text} [1]", check("The river is 12 km [1].", SOURCES), SOURCES),
     "export": blocks.parse,
     "markdown": markdown.prose,
     "bibtex": bibtex.escaped,

@@ -161,7 +161,9 @@ def _waits(agent: str, busy: Sequence[Span], grown: Sequence[Child], now: float)
         alive = [child for child in below if child.started < start and (child.ended or now) > free]
         if start > free and alive:
             since, until = max(free, min(c.started for c in alive)), min(start, max(c.ended or now for c in alive))
-            found.append(Span(agent, "waits", since, until, ", ".join(sorted(agent_name(child.agent) for child in alive))))
+            found.append(
+                Span(agent, "waits", since, until, ", ".join(sorted(agent_name(child.agent) for child in alive)))
+            )
         free = max(free, end)
     return found
 

@@ -7,14 +7,22 @@ from collections.abc import Sequence
 
 from research.agent.parsing.account import write_account
 from research.citations import without_marks
+from research.models.extractive import chinese
+from research.models.extractive.arithmetic import year_of
 from research.models.extractive.asked import Asked, parts_of
 from research.models.extractive.kinds import fits
 from research.models.extractive.question import parse
 from research.models.extractive.verdict import Verdict
 from research.models.extractive.words import reason
+from research.models.extractive.write import plain_of
+from research.text import has_cjk
 from research.types import Part
 
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
+_BOLD = re.compile(r"\*\*([^*\n]{1,120})\*\*(\s?[(（]\d{4}[^()（）]{0,12}[)）])?(?!\s?[;；])")
+"""Words in bold type, with the year behind them, unless they begin a list."""
+_ABOUT = re.compile(r"\*\*[^*\n]{1,120}\*\*(?:[:：]|的)")
+"""The subject at the start of a line."""
 _EVIDENCE = "\n### "
 """What comes before the quotes of an answer."""
 
@@ -25,20 +33,20 @@ Answered = tuple[str, Verdict, str]
 
 def account(items: Sequence[Answered], planned: Sequence[str] = ()) -> str:
     """Return the lines that end an answer (`agent.parsing.account`); of a planned one, its parts are the plan's items."""
+    question, verdict, text = items[0]
     parts = [part for item in items for part in judged(*item)]
-    short = in_one_line(*items[0][1:]) if len(items) == 1 and all(part.status == "answered" for part in parts) else ""
-    of = {question: (verdict, text) for question, verdict, text in items}
-    return write_account(short, [_item(each, *of.get(each, items[0][1:])) for each in planned] or parts)
+    alone = len(items) == 1 and all(part.status == "answered" for part in parts)
+    own = {each: (its, said) for each, its, said in items}
+    planned_parts = [_item(each, *own.get(each, (verdict, text))) for each in planned]
+    return write_account(in_one_line(parts_of(question), verdict, text) if alone else "", planned_parts or parts)
 
 
 def judged(question: str, verdict: Verdict, text: str) -> list[Part]:
     """Return the parts of a question, each with the reason if it was not found."""
     asked = parts_of(question)
-    plain = _EMPHASIS.sub("", without_marks(text))
-    lacks = [_lack(part, verdict, plain, alone=len(asked) == 1) for part in asked]
-    return [
-        Part(part.text, "not_found" if lack else "answered", lack) for part, lack in zip(asked, lacks, strict=True)
-    ]
+    bare = _EMPHASIS.sub("", without_marks(text))
+    lacks = [_lack(part, verdict, bare, alone=len(asked) == 1) for part in asked]
+    return [Part(part.text, "not_found" if lack else "answered", lack) for part, lack in zip(asked, lacks, strict=True)]
 
 
 def _item(question: str, verdict: Verdict, text: str) -> Part:
@@ -50,8 +58,10 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     """Return why a part counts as not found; empty if it was."""
     if not answers(verdict) or not (alone or _found(part, verdict)):
         return reason(part.text, "nothing cited covers it")
+    if part.open or verdict.derived or verdict.table:
+        return ""
     labelled = any(finding.fact.label for finding in verdict.findings)
-    lack = "" if part.open else fits(part.text, part.kind, text.split(_EVIDENCE)[0], text, labelled=labelled)
+    lack = fits(part.text, part.kind, text.split(_EVIDENCE)[0], text, labelled=labelled)
     return reason(part.text, "the report does not give {lack}", lack=lack) if lack else ""
 
 
@@ -70,11 +80,27 @@ def _found(part: Asked, verdict: Verdict) -> bool:
     return not wanted or any(finding.target.label in wanted for finding in (*verdict.findings, *verdict.group))
 
 
-def in_one_line(verdict: Verdict, text: str) -> str:
-    """Return the answer in one line; empty if it takes more."""
+def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
+    """Return the answer in one line: what it says in bold type, without the names that it is about; empty if it is longer."""
     if verdict.reading:
         return verdict.reading.span
-    if verdict.derived:
-        return verdict.derived.value
-    bold = re.findall(r"\*\*([^*\n]{1,120})\*\*", text.split(_EVIDENCE)[0])
-    return bold[-1] if len(bold) == 2 and len(verdict.findings) == 1 else ""
+    lines = [
+        line for line in text.split(_EVIDENCE)[0].splitlines() if "**" in line and not line.startswith(("|", "- "))
+    ]
+    if verdict.question.operation == "sum" or (verdict.chosen and verdict.computed and asked[0].kind == "number"):
+        lines = lines[1:] if verdict.chosen else lines[-1:]  # what is calculated from the figures before it
+    said = [_bold(line, part, verdict) for line, part in zip(lines, asked, strict=False)]
+    if verdict.question.operation == "growth" and len(asked) == 2 and len(lines) == 1:
+        shown = chinese.verdict(verdict) if has_cjk(text) else verdict
+        said = [*(plain_of(f.fact) for f in shown.findings if str(year_of(f.fact)) in asked[0].text), *said]
+    joint = "；" if has_cjk(text) else "; "
+    return joint.join(dict.fromkeys(said)) if len(said) == len(asked) and all(said) else ""
+
+
+def _bold(line: str, asked: Asked, verdict: Verdict) -> str:
+    """Return what a line says in bold type behind its subject; of one that was chosen, its name unless a number is asked for."""
+    found = ["".join(match.groups("")) for match in _BOLD.finditer(line)]
+    named = verdict.chosen and (asked.options or asked.kind != "number")
+    if not named and (_ABOUT.match(line) or (verdict.chosen and len(found) > 1)):
+        found = found[1:]
+    return found[0].partition("（约")[0] if found and not asked.many else ""

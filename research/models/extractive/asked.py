@@ -121,8 +121,6 @@ class Asked(Struct, frozen=True):
     """How many things are asked for, as in `the three largest`; 0 if the question does not say."""
     open: bool = False
     """Whether it asks for a text rather than a fact."""
-    about: str = ""
-    """The words of the question before it, whose names it may refer to."""
 
 
 def parts_of(question: str) -> tuple[Asked, ...]:
@@ -134,14 +132,14 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     question = _CORRECTED.sub("", readable(question))
     whole = " ".join(question.split())
     if len(whole.split()) > _LONG or (has_cjk(whole) and len(whole) > 3 * _LONG) or _OPEN.search(whole):
-        return (_asked(whole, "", assignment=True),)
+        return (_asked(whole, assignment=True),)
     pieces = [piece for sentence in _asking_sentences(question) for piece in _split(sentence)]
     pieces = _with_clauses([piece for piece in pieces if _says_something(piece)]) or [whole]
     if len(pieces) > MOST:
-        return (_asked(whole, "", assignment=False),)
+        return (_asked(whole, assignment=False),)
     if len(pieces) == 1:
-        return (_asked(whole, "", assignment=False),)
-    return tuple(_asked(piece, " ".join(pieces[:number]), assignment=False) for number, piece in enumerate(pieces))
+        return (_asked(whole, assignment=False),)
+    return tuple(_asked(piece, assignment=False) for piece in pieces)
 
 
 _CLAUSE = re.compile(
@@ -166,11 +164,6 @@ def _with_clauses(pieces: Sequence[str]) -> list[str]:
             found.append(clause + piece)
             clause = ""
     return found
-
-
-def asks_only(question: str, asked: tuple[Asked, ...]) -> bool:
-    """Return whether the parts are all that a question asks for: *Give both numbers* after it asks for more."""
-    return len(asked) > 1 or len(_asking_sentences(question)) == 1
 
 
 def _asking_sentences(question: str) -> list[str]:
@@ -252,14 +245,14 @@ def _says_something(piece: str) -> bool:
     return bool(asks or named(piece) or len(content) > 1)
 
 
-def _asked(text: str, about: str, *, assignment: bool) -> Asked:
+def _asked(text: str, *, assignment: bool) -> Asked:
     many = _MANY.search(text)
     number = 0
     if many:
         word = next(group for group in many.groups() if group).lower()
         number = int(word) if word.isdigit() else _COUNT_WORDS.get(word) or _ZH_DIGITS.get(word, 0)
     open_ = assignment or _OPEN.search(text) is not None
-    return Asked(text, kind_of(text), () if open_ else options(text), number, open_, about)
+    return Asked(text, kind_of(text), () if open_ else options(text), number, open_)
 
 
 def options(text: str) -> tuple[str, ...]:

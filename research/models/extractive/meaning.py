@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from research.models.extractive.lexicon import concepts
-from research.models.extractive.opposites import stem
 from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, measures
 from research.models.extractive.places import mentions
+from research.models.extractive.stems import stem
 from research.text import content_tokens
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from research._util.glossary import english_places, label_terms, plain_territory, terms
-from research.models.extractive.opposites import stem
+from research.models.extractive.stems import stem
 from research.text import STOP_WORDS, has_cjk, tokens, without_accents
 
 _LETTER = r"[A-Za-z0-9À-ɏ’'\-]"

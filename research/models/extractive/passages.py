@@ -17,7 +17,7 @@ from msgspec import Struct
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler, openers
 from research.models.extractive.names import Names
-from research.models.extractive.opposites import WEAK, stem
+from research.models.extractive.stems import WEAK, stem
 from research.text import STOP_WORDS, content_tokens, has_cjk, tokens
 
 _NAMED = 2.0

@@ -12,6 +12,7 @@ from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
 from research.models.extractive.account import account, in_one_line, judged
+from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
@@ -322,7 +323,7 @@ def _finish(messages: Sequence[Message]) -> Iterator[str]:
     missing = f"没有找到：{'、'.join(map(chinese.term, verdict.missing))}。" if zh else f"Not found: {gaps}."
     lines = [note(fact) for fact in kept] + ([missing] if gaps else [])
     name, empty = ("结论", "找到的内容都在各节中。") if zh else ("Conclusion", "The sections are all that was found.")
-    short = in_one_line(verdict, _answer(evidence, verdict))
+    short = in_one_line(parts_of(question), verdict, _answer(evidence, verdict))
     yield write_call("Conclusion", name=name, content="\n".join(lines) or empty, short=short)
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from research.models.extractive.asked import parts_of
-from research.models.extractive.opposites import sides
 from research.models.extractive.patterns import COMPARATIVE
 from research.models.extractive.verdict import Verdict
-
-_UP, _DOWN = (0, 0), (0, 1)
-"""Ends of the scale from rising to falling in `sides`."""
+from research.models.extractive.words import directions
 
 
 def settled(found: Verdict) -> Verdict:
@@ -31,7 +28,7 @@ def asks_whether(question: str) -> bool:
 
 def moved(question: str, change: float) -> bool | None:
     """Return whether a figure moved in the direction that a question for yes or no names; None if it names none."""
-    said = sides(question) & {_UP, _DOWN}
+    said = directions(question)
     if not asks_whether(question) or len(said) != 1:
         return None
-    return change > 0 if said == {_UP} else change < 0
+    return change > 0 if said == {"rise"} else change < 0

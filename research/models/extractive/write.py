@@ -335,10 +335,10 @@ def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
         if relative and change:
             verb += f" ({absolute})"
         span = w["from"].format(
-            a=_plain(before.fact),
+            a=plain_of(before.fact),
             y=year_of(before.fact),
             m=before.fact.n,
-            b=f"**{_plain(after.fact)}**",
+            b=f"**{plain_of(after.fact)}**",
             z=year_of(after.fact),
             n=after.fact.n,
         )
@@ -365,7 +365,7 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
         marks = "] [".join(str(n) for n in dict.fromkeys(f.fact.n for f in verdict.findings))
         return [
             w["equal"].format(
-                names=names, label=measure(w, bare(chosen.fact.label)), value=_plain(chosen.fact), n=marks
+                names=names, label=measure(w, bare(chosen.fact.label)), value=plain_of(chosen.fact), n=marks
             )
         ]
     asked = _YES_NO.search(q.text.lower()) and not any(part.options for part in parts_of(q.text))
@@ -484,7 +484,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
     return lines + [_sentence(f, w) for f in verdict.findings if f.fact not in memory_note]
 
 
-def _plain(fact: Fact) -> str:
+def plain_of(fact: Fact) -> str:
     """Return the value without its year in parentheses: `$3.732 trillion` for `$3.732 trillion (2024 est.)`."""
     return re.sub(
         r"\s{0,9}\([^()]{0,300}\d{4}[^()]{0,300}\)|（[^（）]{0,300}\d{4}[^（）]{0,300}）", "", fact.value
