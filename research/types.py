@@ -233,12 +233,14 @@ class Completion(Struct, frozen=True):
     reasoning: str = ""
     finish_reason: str = "stop"
     usage: Usage | None = None
-    """None when the provider did not report it: the caller estimates."""
+    """None when the provider did not report it, or nothing that can be true: the caller estimates."""
     raw_calls: tuple[RawCall, ...] = ()
     """All native calls with their arguments as the model wrote them, if the provider returns text; `calls` are those that
     can be parsed."""
     blocks: tuple[dict[str, Any], ...] = ()
     """The provider's own blocks, which must be sent back unchanged with this message."""
+    false_usage: bool = False
+    """Whether it reported numbers that cannot be true."""
 
 
 class Model(Protocol):

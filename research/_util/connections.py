@@ -79,13 +79,18 @@ def _pool(allow_hosts: tuple[str, ...] | None) -> httpx2.Client:
 
     import httpx2
 
+    from research._util.watched import watch
+
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30)
+    usual = transport_to(allow_hosts, limits) or httpx2.HTTPTransport(verify=ssl_context(), limits=limits)
+    mounts = proxies(limits) if allow_hosts is None else {}
+    for transport in (usual, *mounts.values()):
+        if isinstance(transport, httpx2.HTTPTransport):
+            watch(transport)
     return httpx2.Client(
         timeout=timeout(120),
-        limits=limits,
-        verify=ssl_context(),
-        transport=transport_to(allow_hosts, limits),
-        mounts=proxies(limits) if allow_hosts is None else None,
+        transport=usual,
+        mounts=mounts,
         trust_env=False,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         event_hooks={"response": [_shorten_error]},

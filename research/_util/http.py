@@ -70,7 +70,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     """
     exact = headers.get("retry-after-ms", "").strip()
     if exact.isdecimal():
-        return int(exact) / 1000
+        return float(exact) / 1000
     value = headers.get("retry-after", "").strip()
     try:
         seconds = float(value)

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from msgspec import Struct
 
-from research._util import threads
+from research._util import cancel, threads
 
 T = TypeVar("T")
 CHECK_EVERY_S: Final = 0.2
@@ -27,7 +27,8 @@ class _End(Struct, frozen=True):
 def interruptible(items: Iterator[T], check: Callable[[], None]) -> Iterator[T]:
     """Yield the items of an iterator that another thread drives; `check` raises to give up while none comes.
 
-    A thread cannot be killed: after giving up, it drives the iterator to its next item and then closes it.
+    A thread cannot be killed: after giving up, its call is cancelled (`cancel`), and it closes the iterator at the next
+    item at the latest.
     """
     inbox: SimpleQueue[T | _End] = SimpleQueue()
     given_up = Event()
@@ -50,12 +51,13 @@ def interruptible(items: Iterator[T], check: Callable[[], None]) -> Iterator[T]:
 
 def _drive(items: Iterator[T], inbox: SimpleQueue[T | _End], given_up: Event) -> None:
     try:
-        for item in items:
-            if given_up.is_set():
-                break
-            inbox.put(item)
-        if isinstance(items, Generator):
-            items.close()
+        with cancel.cancelled_by(given_up):
+            for item in items:
+                if given_up.is_set():
+                    break
+                inbox.put(item)
+            if isinstance(items, Generator):
+                items.close()
     except Exception as error:  # noqa: BLE001 - raised in the thread that iterates
         inbox.put(_End(error))
     else:

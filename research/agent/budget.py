@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from math import inf
 
 from research.errors import LimitReached
 from research.events.recipe import Budget
@@ -14,7 +15,8 @@ from research.types import Outcome, Usage
 class Meter:
     """Counts calls, tokens, cost and time against a budget.  Thread-safe.
 
-    A call is admitted before it is made and counted when it returns, so only calls in flight can exceed the budget.
+    A call is admitted before it is made and counted when it returns; a reply is cut within it when the budget is spent
+    (`reply_stream`), so only the prompts of calls in flight can exceed the budget.
     """
 
     def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
@@ -40,6 +42,11 @@ class Meter:
             if cap is not None and spent >= cap:
                 raise LimitReached(limit)
 
+    def check_time(self) -> None:
+        """Raise `LimitReached` when the time is over, also within a call."""
+        if self.seconds_left <= 0:
+            raise LimitReached("time")
+
     def spend(self, usage: Usage) -> None:
         with self._lock:
             self.tokens += usage.prompt_tokens + usage.completion_tokens
@@ -53,6 +60,16 @@ class Meter:
     def tokens_left(self) -> int | None:
         """Tokens of the budget that are not spent; None without such a cap."""
         return None if self.budget.tokens is None else max(0, self.budget.tokens - self.tokens)
+
+    @property
+    def usd_left(self) -> float | None:
+        """Dollars of the budget that are not spent; None without such a cap."""
+        return None if self.budget.usd is None else max(0.0, self.budget.usd - self.usd)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds of the budget that are left, without end if it has no such cap."""
+        return inf if self.budget.seconds is None else self.budget.seconds - self.seconds
 
     @property
     def seconds(self) -> float:

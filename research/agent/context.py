@@ -13,9 +13,9 @@ from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger
 from research.citations.judges import Judges
-from research.errors import NeedsInput, RunPaused, Stopped
+from research.errors import LimitReached, NeedsInput, RunPaused, Stopped
 from research.events.events import Base, Event
-from research.types import Embedder, Forecast, Model, Observation, Passage, ToolCall
+from research.types import Embedder, Forecast, Model, Observation, Outcome, Passage, ToolCall
 from research.web.url_guard import UrlGuard
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class RunContext:
 
     run_id = ""
     """The id of the run, once it is driven."""
+    cut_by: Outcome | None = None
+    """The limit that was reached within a call; None if none was."""
     home = ""
     """The folder of all data, for other processes of the workbench that work on this run."""
 
@@ -161,7 +163,13 @@ class RunContext:
             raise RunPaused
 
     def wait(self, seconds: float) -> None:
-        """Wait that long.  Raises `Stopped` or `RunPaused` as soon as the run is stopped or paused."""
+        """Wait that long.  Raises `Stopped` or `RunPaused` as soon as the run is stopped or paused.
+
+        A wait that the run has no time for is not begun: it raises `LimitReached`.
+        """
+        if seconds > self.meter.seconds_left:
+            self.cut_by = "time"
+            raise LimitReached("time")
         until = time.monotonic() + seconds
         while (remaining := until - time.monotonic()) > 0 and not self.pause.is_set():
             if self.stop.wait(min(remaining, WAKE_EVERY_S)):

@@ -61,14 +61,17 @@ def _joined(written: str, completion: Completion) -> Completion:
     return msgspec.structs.replace(completion, text=written + more[seam:])
 
 
-def kept(completion: Completion, *, go_on: bool) -> Completion:
+def kept(completion: Completion, *, go_on: bool, spent: bool = False) -> Completion:
     """Return a cut completion as a whole one, with a last line that says where it was cut.
 
-    Raises `FormatError` instead if the model is to go on.
+    `spent`: the run's budget cut it, and not the service.  Raises `FormatError` instead if the model is to go on.
     """
     if go_on:
         raise FormatError(
             say("The reply was cut off at the length limit. Go on exactly where it ends, and repeat nothing.")
         )
-    text = f"{completion.text}…\n\n*{say('The service cut the answer off here, at its limit of length.')}*"
+    why = say("The service cut the answer off here, at its limit of length.")
+    if spent:
+        why = say("The answer was cut off here: the budget of the run was spent.")
+    text = f"{completion.text}…\n\n*{why}*"
     return msgspec.structs.replace(completion, text=text, finish_reason="stop")

@@ -112,7 +112,8 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     if outcome not in ("stopped", "failed") and not {source.n for source in sources} & set(cited(f"{text}\n{report}")):
         if not sources:
             tried = run.context.tool_calls
-            outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
+            unseen: Outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
+            outcome = run.context.cut_by or unseen
             text, report, short, parts = unanswered.without_sources(run, outcome, text), "", "", ()
         else:
             outcome = "no_evidence" if outcome in ("answered", "rejected") else outcome

@@ -5,25 +5,25 @@ from __future__ import annotations
 import random
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from research._util.interruptible import interruptible
 from research._util.nul import without_nul
 from research._util.said import speaking
 from research.agent.context import MAIN, RunContext, Steps
 from research.agent.cut_replies import gone_on, is_cut_answer, kept
 from research.agent.protocols.protocol import CallProtocol
+from research.agent.reply_stream import ReplyStream
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
-from research.events.events import Asked, Event, Rejected, Replied, Streamed, Warned, Withdrawn
+from research.events.events import Asked, Rejected, Replied, Warned, Withdrawn
 from research.events.recipe import Recipe
 from research.models import tokens
 from research.text import clip
-from research.types import Completion, Delta, Message, Model, Priced, Reply, Request, ToolSpec, Usage, Yielding
+from research.types import Completion, Message, Model, Priced, Reply, Request, ToolSpec, Usage, Yielding
 
 Reads = Callable[[Reply], object]
 """Checks a reply; to reject it, raises `FormatError`, and the model is shown the message and asked again."""
@@ -36,10 +36,6 @@ REFUSALS = 1
 """Refusals of a model after which it is asked once more."""
 WARN_FROM_S = 1.0
 """A longer wait for the rate limit causes a warning, once per run."""
-LONGEST_REPLY = 4_000_000
-"""Bytes of a reply with its reasoning and calls, as JSON; services offer about a third of it today."""
-STREAM_EVERY_S = 0.05
-"""Deltas are collected this long into one event."""
 
 
 class Prompt(Struct, frozen=True):
@@ -82,6 +78,8 @@ class ModelCalls:
         self.count = count
         self.asks = 0
         """Number of the last request."""
+        self.cut_answer = ""
+        """The beginning of an answer that the budget cut off."""
         self._uncounted: dict[str, int] = {}
         """By model, the tokens of its last reply, which the rate limit has not counted yet."""
 
@@ -153,7 +151,7 @@ class ModelCalls:
                 prompt = yield from shorten()
                 messages = prompt.messages
                 continue
-            yield from self._warn_of_rejected_parameters(model)
+            yield from self._warn_of_server(model, completion)
             usage = self._spend(model, completion)
             before, completion = gone_on(written, completion, self.protocol, offered)
             written = completion.text if self._is_cut(completion, request, offered) else ""
@@ -212,8 +210,12 @@ class ModelCalls:
         self.context.meter.spend(usage)
         return usage
 
-    def _warn_of_rejected_parameters(self, model: Model) -> Steps[None]:
-        """Warn once of each parameter the service does not accept, such as a temperature that was never sent."""
+    def _warn_of_server(self, model: Model, completion: Completion) -> Steps[None]:
+        """Warn once of each parameter the service does not accept, such as a temperature that was never sent, and of
+        numbers that cannot be true."""
+        if completion.false_usage:
+            text = f"{model.name} reports numbers of tokens that cannot be true; they are estimated here."
+            yield from self._warn_once(model, "usage", text)
         for name in model.left_out if isinstance(model, Yielding) else ():
             yield from self._warn_once(model, name, f"{model.name} does not accept {name}.")
 
@@ -252,7 +254,11 @@ class ModelCalls:
         for attempt in range(1, TRIES + 1):
             yield from self._await_rate_limit(request.purpose)
             try:
-                return (yield from self._stream(model, request, ask))
+                stream = ReplyStream(self.agent, ask, model, request, self.context)
+                return (yield from stream.events(self.prompt_tokens))
+            except LimitReached:
+                self._keep_cut_answer(stream)
+                raise
             except ProviderError as error:
                 if not error.retryable:
                     raise
@@ -278,35 +284,13 @@ class ModelCalls:
         if wait_s > 0:
             self.context.wait(wait_s)
 
-    def _stream(self, model: Model, request: Request, ask: int) -> Steps[Completion]:
-        deltas: list[Delta] = []
-        last, length = time.monotonic(), 0
-        try:
-            for piece in interruptible(model.stream(request), self.context.check_stop):
-                self.context.check_stop()
-                whole = isinstance(piece, Completion)
-                length = len(msgspec.json.encode(piece)) if whole else length + len(piece.text)
-                if length > LONGEST_REPLY:
-                    raise ProviderError(f"{model.name} sent a reply longer than {LONGEST_REPLY // 10**6} MB")
-                if isinstance(piece, Completion):
-                    yield from self._flush(deltas, ask)
-                    return piece
-                if deltas and deltas[0].kind != piece.kind:
-                    yield from self._flush(deltas, ask)
-                deltas.append(piece)
-                if time.monotonic() - last >= STREAM_EVERY_S:
-                    yield from self._flush(deltas, ask)
-                    last = time.monotonic()
-        except ProviderError as error:
-            error.at_work = error.at_work and not length  # a reply that has begun and stalled is asked for again
-            raise
-        raise ProviderError(f"{model.name} ended its reply without completing it", retryable=True)
-
-    def _flush(self, deltas: list[Delta], ask: int) -> Iterator[Event]:
-        if deltas:
-            text = without_nul("".join(d.text for d in deltas), str)
-            yield Streamed(agent=self.agent, ask=ask, text=text, kind=deltas[0].kind)
-            deltas.clear()
+    def _keep_cut_answer(self, stream: ReplyStream) -> None:
+        """Keep the words of a reply that the budget cut off, if they begin an answer to the user."""
+        purpose, offered = stream.request.purpose, ()
+        cut = Completion(stream.text, reasoning=stream.reasoning, finish_reason="length")
+        if purpose in (*step_purposes(), "conclude") and self._is_cut(cut, stream.request, offered):
+            with speaking(self.language):
+                self.cut_answer = self._read(kept(cut, go_on=False, spent=True), self.asks, offered).answer
 
 
 def _turn(context: RunContext, name: str, count: int) -> float | None:

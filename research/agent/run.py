@@ -97,14 +97,14 @@ class Run(Dialogue):
         when the shared budget is spent: at most one request exceeds the budget, however many children there are.
         """
         yield from self.context.mark(Concluding(agent=self.agent, reason=reason))
-        if reason in ("cost", "time"):
-            return Answer(self.known(), reason)
+        if self._model_calls.cut_answer or reason in ("cost", "time"):
+            return Answer(self._model_calls.cut_answer or self.known(), reason)
         form = prompts.text(f"answer_{self._protocol_of('conclude').name}", self.language)
         instruction = prompts.text("conclude", self.language, reason=reason, form=form)
         try:
             reply = yield from self.ask("conclude", extra=instruction, tools=(), limits=self.agent != MAIN)
         except (LimitReached, ProviderError):
-            return Answer(self.known(), reason)
+            return Answer(self._model_calls.cut_answer or self.known(), reason)
         return Answer.of(reply, reason) if reply.answer else Answer(self.known(), reason)
 
     def rephrase(self, question: str) -> None:

@@ -48,7 +48,7 @@ _OPTIONAL = ("temperature", "tool_choice", "output_config", "stop_sequences", "t
 
 _SUFFIX = ":thinking"
 
-_TOO_MANY = re.compile(r"max_tokens: \d+ > (\d+)")
+_TOO_MANY = re.compile(r"max_tokens: \d{1,12} > ([1-9]\d{0,11})\b")
 _BAD_SIGNATURE = re.compile(r"signature|bound to a different|expected .{0,3}(redacted_)?thinking", re.IGNORECASE)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from research.models import assembly
 from research.models.anthropic_request import THINKING, Block
+from research.models.heard import unseen
+from research.models.usage import counted, whole_number
 from research.types import Completion, Delta, Usage
 
 # `pause_turn` counts as unfinished: only server-side tools pause a turn, and none are offered.
@@ -23,11 +26,11 @@ _REASONS = {
 
 
 class _Usage(Struct):
-    input_tokens: int | None = None
+    input_tokens: Any = None
     """Tokens neither read from the cache nor written to it."""
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    output_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
 
 
 class _Message(Struct):
@@ -63,8 +66,10 @@ class Reply:
     def __init__(self) -> None:
         self.stop_reason = ""
         self._blocks: dict[int, Block] = {}
+        self._grown: dict[int, dict[str, list[str]]] = {}
+        """The pieces of each block's texts, by field."""
         self._calls: dict[int, assembly.Call] = {}
-        self._usage: dict[str, int] = {}
+        self._usage: dict[str, Any] = {}
 
     def take(self, event: Event) -> Iterator[Delta]:
         for usage in (event.message and event.message.usage, event.usage):
@@ -83,33 +88,46 @@ class Reply:
             self.stop_reason = event.delta.stop_reason or self.stop_reason
 
     def _begin(self, index: int, block: Block) -> Iterator[Delta]:
-        self._blocks[index] = block
+        texts = {name: str(block[name] or "") for name in ("text", "thinking", "signature") if name in block}
+        block = self._blocks[index] = block | texts
         if block.get("type") == "tool_use":
             given = block.get("input")  # some servers send the complete arguments here
             arguments = msgspec.json.encode(given).decode() if given else ""
-            self._calls[index] = assembly.Call(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
+            self._calls[index] = assembly.Call(str(block.get("id") or ""), str(block.get("name") or ""), [arguments])
+            assembly.check_number(self._calls, "the model's server")
+            unseen(arguments)
         elif block.get("type") in ("text", "thinking") and block.get(block["type"]):
             yield Delta(block[block["type"]], kind="text" if block["type"] == "text" else "reasoning")
 
     def _add(self, index: int, delta: _Delta) -> Iterator[Delta]:
-        block = self._blocks.setdefault(index, {})
+        self._blocks.setdefault(index, {})
+        grown = self._grown.setdefault(index, {})
         if delta.type == "text_delta":
-            block["text"] = block.get("text", "") + delta.text
+            grown.setdefault("text", []).append(delta.text)
             if delta.text:
                 yield Delta(delta.text)
         elif delta.type == "thinking_delta":
-            block["thinking"] = block.get("thinking", "") + delta.thinking
+            grown.setdefault("thinking", []).append(delta.thinking)
             if delta.thinking:  # empty if the service withholds it
                 yield Delta(delta.thinking, kind="reasoning")
         elif delta.type == "signature_delta":
-            block["signature"] = block.get("signature", "") + delta.signature
+            grown.setdefault("signature", []).append(delta.signature)
+            unseen(delta.signature)
         elif delta.type == "input_json_delta" and index in self._calls:
-            self._calls[index].arguments += delta.partial_json
+            self._calls[index].parts.append(delta.partial_json)
+            unseen(delta.partial_json)
+
+    def _whole(self, index: int) -> Block:
+        """Return a block with all of its pieces."""
+        block = self._blocks[index]
+        return block | {
+            name: "".join([block.get(name, ""), *pieces]) for name, pieces in self._grown.get(index, {}).items()
+        }
 
     def completion(self, position: int) -> Completion:
-        blocks = [block for _, block in sorted(self._blocks.items())]
-        text = "".join(block["text"] for block in blocks if block.get("type") == "text")
-        reasoning = "".join(block["thinking"] for block in blocks if block.get("type") == "thinking")
+        blocks = [self._whole(index) for index in sorted(self._blocks)]
+        text = "".join(block.get("text", "") for block in blocks if block.get("type") == "text")
+        reasoning = "".join(block.get("thinking", "") for block in blocks if block.get("type") == "thinking")
         calls = [call for _, call in sorted(self._calls.items())]
         # Keep the text before the last thinking block too, so that all blocks go back in their order.
         thoughts = [n for n, block in enumerate(blocks) if block.get("type") in THINKING]
@@ -129,9 +147,6 @@ class Reply:
             return None
         read = self._usage.get("cache_read_input_tokens", 0)
         written = self._usage.get("cache_creation_input_tokens", 0)
-        return Usage(
-            self._usage["input_tokens"] + read + written,
-            self._usage.get("output_tokens", 0),
-            cache_read_tokens=read,
-            cache_write_tokens=written,
-        )
+        parts = [whole_number(value) for value in (self._usage["input_tokens"], read, written)]
+        prompt = -1 if None in parts else sum(filter(None, parts))
+        return counted(prompt, self._usage.get("output_tokens"), read, written)

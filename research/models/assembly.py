@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from research.errors import ProviderError
 from research.text import clip
 from research.types import Completion, RawCall, ToolCall, Usage
 
+MOST_CALLS = 1_000
+"""Calls of a reply, of which a run makes the first few."""
 _CUT = {"length", "content_filter"}
 """Finish reasons after which the last call may be incomplete."""
 
@@ -20,7 +23,19 @@ class Call(Struct):
 
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    parts: list[str] = []
+    """The pieces of its arguments."""
+
+    @property
+    def arguments(self) -> str:
+        """All that has arrived of the arguments."""
+        return "".join(self.parts)
+
+
+def check_number(calls: Sized, host: str) -> None:
+    """Raise `ProviderError` if a reply has more calls than any model means."""
+    if len(calls) > MOST_CALLS:
+        raise ProviderError(f"the reply of {host} has more than {MOST_CALLS:,} calls")
 
 
 def completion(
@@ -39,6 +54,7 @@ def completion(
     from `calls`, and `finish_reason` becomes `bad_tool_call:NAME: WHY`; after `length` and `content_filter` they are
     omitted silently.  `position` is the number of preceding messages; it makes ids for calls without one.
     """
+    check_number(calls, "the model's server")
     ids = [call.id or f"call_{position}_{i}" for i, call in enumerate(calls)]
     good, bad = [], []
     for call_id, call in zip(ids, calls, strict=True):

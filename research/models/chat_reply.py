@@ -15,6 +15,8 @@ from msgspec import Struct
 from research._util import decoding
 from research.models import assembly
 from research.models.chat_request import DETAILS, EXTRA
+from research.models.heard import unseen
+from research.models.usage import counted
 from research.types import Completion, Delta, Usage
 
 REASONING = "reasoning_content"
@@ -23,6 +25,9 @@ BROKEN = {"abort", "error", "insufficient_system_resource"}
 """Finish reasons of failures in vLLM, OpenRouter and DeepSeek: the reply is incomplete."""
 _UNREADABLE = {"malformed_function_call", "unexpected_tool_call"}
 """Finish reasons of Gemini for a call that it could not write: the text may be a part of it."""
+
+_GROWS = frozenset({"text", "summary", "data", "signature"})
+"""Fields of reasoning details that arrive in pieces."""
 
 
 class _Function(Struct):
@@ -57,15 +62,15 @@ class _Choice(Struct):
 
 
 class _PromptDetails(Struct):
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
+    cached_tokens: Any = None
+    cache_write_tokens: Any = None
 
 
 class _Usage(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    prompt_tokens: Any = None
+    completion_tokens: Any = None
     prompt_tokens_details: _PromptDetails | None = None
-    prompt_cache_hit_tokens: int | None = None
+    prompt_cache_hit_tokens: Any = None
     """DeepSeek's name for `cached_tokens`."""
 
 
@@ -108,7 +113,8 @@ class Reply:
             if said := choice.delta or choice.message:
                 yield from self._add_words(said)
                 for fragment in said.tool_calls or ():
-                    self._add_call(fragment)
+                    unseen(self._add_call(fragment))
+                assembly.check_number(self._calls, self._host)
             self.finish_reason = choice.finish_reason or self.finish_reason
             reasons = {(choice.finish_reason or "").lower(), (choice.native_finish_reason or "").lower()}
             self._unreadable = self._unreadable or bool(reasons & _UNREADABLE)
@@ -120,6 +126,7 @@ class Reply:
             content = "".join(_words(part) for part in content)
         for part in said.reasoning_details or ():
             self._add_detail(part)
+            unseen(str(part.get("data") or part.get("signature") or ""))
             if not thought:
                 thought = str(part.get("text") or part.get("summary") or "")
         if thought:
@@ -136,13 +143,16 @@ class Reply:
         """Join the pieces of one part, as its index tells; the whole has to go back unchanged."""
         last = self._details[-1] if self._details else None
         if last is None or part.get("index") is None or part.get("index") != last.get("index"):
-            self._details.append(dict(part))
+            self._details.append({key: [value] if key in _GROWS else value for key, value in part.items()})
             return
         for key, value in part.items():
-            grows = key in ("text", "summary", "data", "signature") and isinstance(last.get(key), str)
-            last[key] = last[key] + value if grows and isinstance(value, str) else value
+            if key in _GROWS and isinstance(value, str):
+                last.setdefault(key, []).append(value)
+            else:
+                last[key] = [value] if key in _GROWS else value
 
-    def _add_call(self, fragment: _Fragment) -> None:
+    def _add_call(self, fragment: _Fragment) -> str:
+        """Add a fragment to its call; return what it adds to the arguments."""
         call, function = self._open.get(fragment.index), fragment.function or _Function()
         # Ollama and Gemini have sent parallel calls with index 0 for all, or without an index: a new id, or another name
         # without an id, starts a call.
@@ -158,10 +168,10 @@ class Reply:
         call.id = call.id or fragment.id or ""
         call.name = call.name or function.name or ""
         call.extra = fragment.extra_content or call.extra
-        if isinstance(function.arguments, dict):
-            call.arguments += msgspec.json.encode(function.arguments).decode()
-        else:
-            call.arguments += function.arguments or ""
+        given = function.arguments
+        added = msgspec.json.encode(given).decode() if isinstance(given, dict) else given or ""
+        call.parts.append(added)
+        return added
 
     def completion(self, position: int) -> Completion:
         # OpenAI ends a refusal with `stop`, although its text is the reason for the refusal and not an answer.
@@ -174,7 +184,11 @@ class Reply:
             if call.extra
         ]
         if self._details:
-            blocks.append({"type": DETAILS, "host": self._host, "value": self._details})
+            details = [
+                {key: _joined(value) if key in _GROWS else value for key, value in part.items()}
+                for part in self._details
+            ]
+            blocks.append({"type": DETAILS, "host": self._host, "value": details})
         text = "" if self._unreadable else "".join(self._text)
         return assembly.completion(
             text, self._calls, "".join(self._reasoning), reason, self._usage, position=position, blocks=tuple(blocks)
@@ -186,15 +200,14 @@ def _usage(value: Any) -> Usage | None:
         found = decoding.convert(value or {}, _Usage, strict=False)
     except msgspec.ValidationError:
         return None
-    if found.prompt_tokens is None:
-        return None
     details = found.prompt_tokens_details or _PromptDetails()
-    return Usage(
-        found.prompt_tokens,
-        found.completion_tokens or 0,
-        cache_read_tokens=details.cached_tokens or found.prompt_cache_hit_tokens or 0,
-        cache_write_tokens=details.cache_write_tokens or 0,
-    )
+    read = details.cached_tokens or found.prompt_cache_hit_tokens
+    return counted(found.prompt_tokens, found.completion_tokens, read, details.cache_write_tokens)
+
+
+def _joined(pieces: list[Any]) -> Any:
+    """Return the whole of a field that came in pieces."""
+    return "".join(pieces) if all(isinstance(piece, str) for piece in pieces) else pieces[-1]
 
 
 def _words(part: Any) -> str:

@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from research.errors import ProviderError
 from research.models.endpoint import Endpoint
 from research.models.failures import BadGeneration, NoTools, RequestRejected
 from research.models.redacted import redacted
 from research.models.service import Service
+from research.models.usage import believed, unreadable
 from research.types import Completion, Delta, Request, Usage
+
+_MOST_TRIES = 50
+"""Forms of a request that are tried: each refusal teaches one thing, and a server could go on for ever."""
 
 
 class ServedModel(ABC):
@@ -37,10 +42,14 @@ class ServedModel(ABC):
         The key of the server is redacted.  Raises `ProviderError`, also for a reply that ends early: it never yields a
         partial `Completion`.
         """
-        while True:
+        for _ in range(_MOST_TRIES):
             body = self._body(request)
             try:
-                return (yield from redacted(self._stream(body, len(request.messages)), self._service.secret))
+                with unreadable(self._service.host):
+                    pieces = redacted(self._stream(body, len(request.messages)), self._service.secret)
+                    for piece in pieces:
+                        yield believed(piece) if isinstance(piece, Completion) else piece
+                return
             except BadGeneration as failed:
                 # The service could not parse what the model wrote; our parser may, or asks the model again.
                 meant = "tool_calls" if set("{<[") & set(failed.written) else "stop"
@@ -54,6 +63,7 @@ class ServedModel(ABC):
             except NoTools:
                 self.native = False
                 raise
+        raise ProviderError(f"{self._service.host} refuses every form of the request")
 
     def price(self, usage: Usage) -> float | None:
         """Return the price of a call with this usage in US dollars; None if it is unknown."""

@@ -127,7 +127,7 @@ class Problem(Struct):
     @property
     def status(self) -> int:
         """The HTTP status that matches the error, for one inside a 200 response."""
-        if self.code.isdecimal() and 400 <= int(self.code) < 600:
+        if re.fullmatch(r"[45][0-9]{2}", self.code):
             return int(self.code)
         named = f"{self.kind} {self.code}"
         return next((status for part, status in _STATUS.items() if part in named), 500)

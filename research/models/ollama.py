@@ -9,6 +9,7 @@ Sources: Ollama's documentation of its API, "Generate a chat completion", "Show 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -19,11 +20,13 @@ from research.models import tokens
 from research.models.endpoint import Endpoint
 from research.models.ollama_wire import BadCallError, Facts, Listing, Reply, Running, Server, messages_of
 from research.models.redacted import redacted
+from research.models.usage import believed, unreadable, whole_number
 from research.types import Completion, Delta, Request, Usage
 
 LEAST_CONTEXT: Final = 8_192
 REPLY_TOKENS: Final = 4_096
 """Room for a reply with its thinking, where the request sets no limit."""
+_ASK_AGAIN_S: Final = 5.0
 _MARGIN: Final = 1.3
 """Other tokenizers need more tokens than the one that counts here."""
 
@@ -42,18 +45,20 @@ class OllamaModel:
         self._endpoint = endpoint
         self._server = Server(endpoint, name)
         self._facts: Facts | None = None
+        self._ask_again = 0.0
+        """When a server that did not say may be asked again."""
         self._ratio = 1.0
         """Ollama's count of a prompt by ours, the largest so far."""
 
     @property
     def facts(self) -> Facts:
         """What Ollama says of the model; nothing while it cannot be asked, which the next request reports."""
-        if self._facts is None:
+        if self._facts is None and time.monotonic() >= self._ask_again:
             try:
                 self._facts = self._server.post("api/show", {"model": self._model}, Facts)
             except ProviderError:
-                return Facts()
-        return self._facts
+                self._ask_again = time.monotonic() + _ASK_AGAIN_S
+        return self._facts or Facts()
 
     @property
     def native(self) -> bool:
@@ -79,7 +84,8 @@ class OllamaModel:
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
         """Yield deltas, then one `Completion`.  Raises `ProviderError`, also for a prompt that Ollama would cut."""
-        return redacted(self._stream(request), self._server.secret)
+        with unreadable(self._server.url):
+            yield from redacted(self._stream(request), self._server.secret)
 
     def _stream(self, request: Request) -> Iterator[Delta | Completion]:
         sent = _count(request, self.name)
@@ -96,8 +102,9 @@ class OllamaModel:
             return
         if not reply.done:
             raise ProviderError(f"the reply of {self._server.url} ended early (no `done`)", retryable=True)
-        self._check_cut(reply.prompt_tokens, sent, context)
-        yield reply.completion(len(request.messages))
+        completion = believed(reply.completion(len(request.messages)))
+        self._check_cut(completion.usage.prompt_tokens if completion.usage else 0, sent, context)
+        yield completion
 
     def _context(self, sent: int, max_tokens: int | None) -> int:
         """Return the context to ask for, at least what this prompt needs.  Raises `ProviderError` if that is too much.
@@ -126,7 +133,8 @@ class OllamaModel:
             running = self._server.get("api/ps", Running).models
         except ProviderError:
             return 0
-        return max((each.context_length for each in running if self._model in (each.name, each.model)), default=0)
+        loaded = (each.context_length for each in running if self._model in (each.name, each.model))
+        return max((whole_number(each) or 0 for each in loaded), default=0)
 
     def _check_cut(self, read: int, sent: int, context: int) -> None:
         """Raise `ProviderError` if Ollama has read far less than was sent because it gave less context than asked for."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import re
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -15,7 +17,10 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
 from research.models.endpoint import Endpoint
-from research.models.sdk import LIST_S
+from research.models.heard import unseen
+from research.models.lines import counted as counted_lines
+from research.models.lines import lines
+from research.models.usage import counted, whole_number
 from research.text import clip
 from research.types import Completion, Delta, Message, Usage
 
@@ -27,9 +32,11 @@ T = TypeVar("T")
 OLLAMA: Final = "http://localhost:11434"
 _PATH: Final = re.compile(r"/+(?:v1|api)(?:/+(?:chat(?:/completions)?|generate|tags|models))?\Z")
 """What a request adds to an address; users copy it with the address."""
+ASK_S: Final = 10.0
+"""Seconds for an answer that no model has to compute: a run waits for it whatever its budget."""
 _BODY_BYTES: Final = 16 * 1024 * 1024
 _ERROR_BYTES: Final = 64 * 1024
-_LINE_BYTES: Final = 4_000_000
+_REPLY_BYTES: Final = 64_000_000
 _OVERFLOW: Final = re.compile(r"context (length|size|window)|exceeds the available context", re.IGNORECASE)
 _UNPARSED: Final = "error parsing tool call: raw='"
 
@@ -70,8 +77,9 @@ class Server:
             with self._client().stream("POST", "api/chat", json=body) as response:
                 if not response.is_success:
                     raise self._failure(response.status_code, _read(response, _ERROR_BYTES))
-                for text in _split(response.iter_bytes()):
-                    line = self._decoded(text, Line)
+                texts = codecs.iterdecode(_bounded(response.iter_bytes()), "utf-8-sig", "replace")
+                for text in counted_lines(filter(str.strip, lines(texts, "Ollama")), "Ollama"):
+                    line = self._decoded(text.encode(), Line)
                     if line.error:
                         raise self._failure(500, line.error.encode())
                     yield line
@@ -83,7 +91,7 @@ class Server:
         import httpx2
 
         try:
-            with self._client().stream("POST", path, json=body) as response:
+            with self._client().stream("POST", path, json=body, timeout=connections.timeout(ASK_S)) as response:
                 return self._answer(response, kind)
         except httpx2.RequestError as error:
             raise self._lost(error) from error
@@ -93,7 +101,7 @@ class Server:
         import httpx2
 
         try:
-            with self._client().stream("GET", path, timeout=connections.timeout(LIST_S)) as response:
+            with self._client().stream("GET", path, timeout=connections.timeout(ASK_S)) as response:
                 return self._answer(response, kind)
         except httpx2.RequestError as error:
             raise self._lost(error) from error
@@ -178,22 +186,22 @@ class Facts(Struct):
     def context(self) -> int:
         """The context that the model was trained with; 0: unknown."""
         found = (value for name, value in self.model_info.items() if name.endswith(".context_length"))
-        return next((value for value in found if isinstance(value, int)), 0)
+        return next((number for value in found if (number := whole_number(value))), 0)
 
     @property
     def num_ctx(self) -> int:
         """The context that the model's file sets; 0: none."""
         for line in self.parameters.splitlines():
             name, _, value = line.strip().partition(" ")
-            if name == "num_ctx" and value.strip().isdecimal():
-                return int(value)
+            if name == "num_ctx":
+                return whole_number(value.strip()) or 0
         return 0
 
 
 class _Tagged(Struct):
     name: str = ""
     model: str = ""
-    context_length: int = 0
+    context_length: Any = None
 
 
 class Listing(Struct):
@@ -226,8 +234,8 @@ class Line(Struct):
     message: _Said = msgspec.field(default_factory=_Said)
     done: bool = False
     done_reason: str = ""
-    prompt_eval_count: int = 0
-    eval_count: int = 0
+    prompt_eval_count: Any = None
+    eval_count: Any = None
     error: str = ""
 
 
@@ -236,7 +244,7 @@ class Reply:
 
     def __init__(self) -> None:
         self.done = False
-        self.prompt_tokens = self._completion_tokens = 0
+        self.usage: Usage | None = None
         self._reason = ""
         self._text: list[str] = []
         self._thinking: list[str] = []
@@ -253,16 +261,17 @@ class Reply:
         for call in said.tool_calls or ():
             given = call.function.arguments
             text = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
-            self._calls.append(assembly.Call(call.id, call.function.name, text))
+            self._calls.append(assembly.Call(call.id, call.function.name, [text]))
+            assembly.check_number(self._calls, "Ollama")
+            unseen(text)
         if line.done:
             self.done, self._reason = True, line.done_reason
-            self.prompt_tokens, self._completion_tokens = line.prompt_eval_count, line.eval_count
+            self.usage = counted(line.prompt_eval_count or None, line.eval_count)
 
     def completion(self, position: int) -> Completion:
-        usage = Usage(self.prompt_tokens, self._completion_tokens) if self.prompt_tokens else None
         reason = "length" if self._reason == "length" else "tool_calls" if self._calls else "stop"
         text, thinking = "".join(self._text), "".join(self._thinking)
-        return assembly.completion(text, self._calls, thinking, reason, usage, position=position)
+        return assembly.completion(text, self._calls, thinking, reason, self.usage, position=position)
 
 
 def messages_of(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
@@ -283,22 +292,19 @@ def messages_of(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
     return found
 
 
-def _split(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a response, however its bytes arrive."""
-    rest = b""
+def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    received = 0
     for piece in pieces:
-        *lines, rest = (rest + piece).split(b"\n")
-        yield from (line for line in lines if line.strip())
-        if len(rest) > _LINE_BYTES:
-            raise ProviderError(f"Ollama sent a line longer than {_LINE_BYTES // 10**6} MB")
-    if rest.strip():
-        yield rest
+        received += len(piece)
+        if received > _REPLY_BYTES:
+            raise ProviderError(f"Ollama sent a reply longer than {_REPLY_BYTES // 10**6} MB")
+        yield piece
 
 
 def _read(response: httpx2.Response, limit: int) -> bytes:
-    body = bytearray()
+    body, until = bytearray(), time.monotonic() + ASK_S
     for piece in response.iter_bytes():
         body += piece
-        if len(body) >= limit:
+        if len(body) >= limit or time.monotonic() > until:
             break
     return bytes(body)

@@ -22,11 +22,11 @@ def redacted(pieces: Iterator[Delta | Completion], key: str) -> Iterator[Delta |
         if isinstance(piece, Delta):
             if text := streams[piece.kind].add(piece.text):
                 yield Delta(text, piece.kind)
-            continue
-        for kind, stream in streams.items():
-            if rest := stream.end():
-                yield Delta(rest, "reasoning" if kind == "reasoning" else "text")
-        yield _completion(piece, key)
+        else:
+            for kind, stream in streams.items():
+                if rest := stream.end():
+                    yield Delta(rest, "reasoning" if kind == "reasoning" else "text")
+            yield _completion(piece, key)
 
 
 def _completion(whole: Completion, key: str) -> Completion:

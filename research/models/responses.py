@@ -14,7 +14,9 @@ from msgspec import Struct
 
 from research.models import assembly
 from research.models.endpoint import Quirks
+from research.models.heard import unseen
 from research.models.schemas import is_closed
+from research.models.usage import counted
 from research.types import Completion, Delta, Message, Request, ToolCall, Usage
 
 Item = dict[str, Any]
@@ -113,12 +115,12 @@ def sent_reasoning(body: Item) -> set[str]:
 
 
 class _Details(Struct):
-    cached_tokens: int | None = None
+    cached_tokens: Any = None
 
 
 class _Usage(Struct):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Any = None
+    output_tokens: Any = None
     input_tokens_details: _Details | None = None
 
 
@@ -162,8 +164,13 @@ class Reply:
             yield Delta(event.delta)
         elif event.type.startswith("response.reasoning") and event.type.endswith(".delta") and event.delta:
             yield Delta(event.delta, kind="reasoning")
+        elif event.type == "response.function_call_arguments.delta" and event.delta:
+            unseen(event.delta)
         elif event.type == "response.output_item.done" and event.item:
             self._items.append(event.item)
+            assembly.check_number(self._items, self._host)
+            if event.item.get("type") == "function_call":
+                unseen(str(event.item.get("arguments") or ""))
         elif event.type in ("response.completed", "response.incomplete", "response.failed"):
             self.ended = event.response or _Response()
             self.ended.status = event.type.partition(".")[2]
@@ -183,7 +190,9 @@ class Reply:
         # The arguments of a call that was cut off may be valid JSON by chance.
         whole = [item for item in items if item.get("type") == "function_call" and item.get("status") != "incomplete"]
         calls = [
-            assembly.Call(str(item.get("call_id") or ""), str(item.get("name") or ""), str(item.get("arguments") or ""))
+            assembly.Call(
+                str(item.get("call_id") or ""), str(item.get("name") or ""), [str(item.get("arguments") or "")]
+            )
             for item in whole
         ]
         reason = "tool_calls" if calls else "stop"
@@ -206,10 +215,10 @@ class Reply:
 
     def _counted(self) -> Usage | None:
         usage = self.ended.usage if self.ended else None
-        if usage is None or usage.input_tokens is None:
+        if usage is None:
             return None
-        cached = (usage.input_tokens_details or _Details()).cached_tokens or 0
-        return Usage(usage.input_tokens, usage.output_tokens or 0, cache_read_tokens=cached)
+        cached = (usage.input_tokens_details or _Details()).cached_tokens
+        return counted(usage.input_tokens, usage.output_tokens, cached)
 
 
 def _text(item: Item) -> tuple[str, bool]:

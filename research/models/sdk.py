@@ -9,13 +9,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from research._util import connections, threads
 from research.errors import ConfigError
-from research.models import aws_frames
+from research.models import lines
 from research.models.endpoint import Endpoint
 
 if TYPE_CHECKING:
@@ -82,14 +83,17 @@ class Carrier:
         response: httpx2.Response = self._client.get(path, cast_to=httpx2.Response, stream=stream, options=options)
         return response
 
-    def events(self, response: httpx2.Response, pieces: Iterator[bytes]) -> Iterator[str]:
-        """Yield the data of each event in these pieces of a response's body."""
-        if self._endpoint.kind == "bedrock":
-            yield from aws_frames.events(pieces)
-            return
+    def events(self, texts: Iterator[str], host: str) -> Iterator[str]:
+        """Yield the data of each event in these pieces of a response's body.  Raises `ProviderError`."""
         # The decoder that the SDK's own streams use; they would also turn each event into a model of pydantic.
-        for event in self._client._make_sse_decoder().iter_bytes(pieces):
-            if event.data:
+        decoder: Any = self._client._make_sse_decoder()
+        size = 0
+        for line in chain(lines.lines(texts, host), ["", ""]):
+            size = size + len(line) if line else 0
+            if size > lines.LONGEST:
+                raise lines.too_long(host)
+            event = decoder.decode(line)
+            if event is not None and event.data:
                 yield _error(event.data) if event.event == "error" else event.data
 
 

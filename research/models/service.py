@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -21,7 +22,7 @@ from research._util import connections, decoding
 from research._util.http import base_url, check_key
 from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
-from research.models import sdk
+from research.models import aws_frames, lines, sdk
 from research.models.endpoint import Endpoint
 from research.models.failures import Judge, problem_in
 
@@ -83,7 +84,7 @@ class Service:
         Raises `RequestRejected`, or another `ProviderError`.
         """
         with self._sent(lambda: self._carrier.post(path, body, headers or {}), body) as response:
-            coming = self._coming(response, body, whole)
+            coming = lines.counted(self._coming(response, body, whole), self.host)
             for data in coming:
                 yield data
                 if is_last(data):
@@ -99,7 +100,7 @@ class Service:
     ) -> T:
         """Get a list from the service.  Raises `ProviderError`."""
         with self._sent(lambda: self._carrier.get(path, params or {}, headers or {}), {}) as response:
-            body = _read(response, _LISTING_BYTES).removeprefix(codecs.BOM_UTF8)
+            body = _read(response, _LISTING_BYTES, sdk.LIST_S).removeprefix(codecs.BOM_UTF8)
             if not body.lstrip().startswith((b"{", b"[")):
                 raise self._judge.failure(response.status_code, problem_in(body), response.headers)
         try:
@@ -147,23 +148,30 @@ class Service:
         """Yield the data of each event.  The body tells whether it is a stream: gateways send wrong content types."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == _FRAMES:
-            yield from self._carrier.events(response, self._bounded(response))
+            yield from aws_frames.events(self._bounded(response))
             return
         texts = codecs.iterdecode(self._bounded(response), "utf-8-sig", "replace")
         start = ""
-        while len(start.lstrip()) < _TOLD_AT and (text := next(texts, "")):
-            start += text
-        if _EVENT.match(start) or (kind == _STREAM and not start.lstrip().startswith(("{", "[", "<"))):
-            pieces = (text.encode() for text in chain([start], texts, ["\n\n"]))
-            for data in self._carrier.events(response, pieces):
+        while len(start) < _TOLD_AT and (text := next(texts, "")):
+            start = (start + text).lstrip()
+        if _EVENT.match(start) or (kind == _STREAM and not start.startswith(("{", "[", "<"))):
+            for data in self._carrier.events(chain([start], texts), self.host):
                 yield from _separate(data)
         else:
-            text = start + "".join(texts)
+            text = "".join(self._whole(start, texts))
             values = _values(text)
             if not values or not all(isinstance(value, dict) and whole in value for value in values):
                 problem, tools = problem_in(text.encode()), "tools" in body
                 raise self._judge.refused(response.status_code, problem, response.headers, tools=tools)
             yield from (msgspec.json.encode(value).decode() for value in values)
+
+    def _whole(self, start: str, texts: Iterator[str]) -> Iterator[str]:
+        received = 0
+        for text in chain([start], texts):
+            received += len(text)
+            if received > lines.LONGEST:
+                raise lines.too_long(self.host)
+            yield text
 
     def _bounded(self, response: httpx2.Response) -> Iterator[bytes]:
         received = 0
@@ -220,11 +228,11 @@ def _values(body: str) -> list[Any]:
     return values
 
 
-def _read(response: httpx2.Response, limit: int) -> bytes:
-    """Read the start of the body: stop after the chunk that reaches `limit` bytes."""
-    body = bytearray()
+def _read(response: httpx2.Response, limit: int, seconds: float) -> bytes:
+    """Read the start of the body: stop after the chunk that reaches `limit` bytes, or when the time is over."""
+    body, until = bytearray(), time.monotonic() + seconds
     for piece in response.iter_bytes():
         body += piece
-        if len(body) >= limit:
+        if len(body) >= limit or time.monotonic() > until:
             break
     return bytes(body)

@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from research._util import decoding
+from research._util.beneath import open_beneath
 from research.sandbox import WarmProcesses
 from research.text import clip
 from research.web import linked, readers
@@ -55,17 +56,16 @@ def read_isolated(
     return readers.bounded(replace(read, title=read.title or name), name)
 
 
-def load(path: Path) -> bytes:
-    """Return the content of a regular file; what is a link, a pipe or a device is not opened, or not read.
+def load(path: Path, folder: Path | None = None) -> bytes:
+    """Return the content of a regular file of a folder (None: its own); what is not in it, a pipe or a device is not read.
 
     Raises `UnreadableFile`.
     """
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
+        if not stat.S_ISREG(path.stat().st_mode):  # opening a device may already do something
             raise UnreadableFile(path, "is not a regular file")
         # The file may be exchanged meanwhile: a pipe would block, and a device may have no end.
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(path, flags), "rb") as file:
+        with os.fdopen(open_beneath(folder or path.parent, path), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise UnreadableFile(path, "is not a regular file")

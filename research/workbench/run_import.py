@@ -38,6 +38,7 @@ from research.events.events import (
     encode,
 )
 from research.events.recipe import UNCERTAIN, Recipe
+from research.models.usage import LARGEST
 from research.sandbox.png import sanitized
 from research.store import Store
 from research.workbench.recipes import command_option
@@ -52,8 +53,6 @@ _DEPTH = 64
 """Most levels of nested objects that the pages can draw."""
 _COUNT = 100_000
 """Most rounds and requests of one agent."""
-_LARGEST = 1e12
-"""Largest value of the events' own numbers, such as tokens and seconds."""
 _DIGITS = 300
 """Most digits of any other number, such as an argument of a call; more cannot be compared with other numbers."""
 _LEAST = {"tokens": 1, "usd": 0.0001, "seconds": 0.1, "tool_calls": 1}
@@ -340,9 +339,9 @@ def _check(event: Event, before: list[Event], asked: dict[str, set[int]]) -> Non
     if len(asked) > _AGENTS:
         raise ConfigError(f"more than {_AGENTS:,} agents")
     for own, number in _numbers(event):
-        if own and not 0 <= number <= _LARGEST:
+        if own and not 0 <= number <= LARGEST:
             raise ConfigError(
-                f"{type(event).__name__} with the number {_in_words(number)}; 0 to {_LARGEST:.0e} is accepted"
+                f"{type(event).__name__} with the number {_in_words(number)}; 0 to {LARGEST:.0e} is accepted"
             )
         if abs(number) >= 10**_DIGITS:
             raise ConfigError(f"{type(event).__name__} with {_in_words(number)}; up to {_DIGITS} digits are accepted")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from research._util.paths import resolved
 from research.defaults import FACTBOOK
 from research.errors import ConfigError
 from research.search.library import factbook, overview, storage
@@ -94,7 +93,7 @@ def add_folder(
         progress(done, len(files), file.name)
         url = storage.file_url(folder, file)
         try:
-            change = _change(file, known.get(url, (0, "")), known_texts or {})
+            change = _change(folder, file, known.get(url, (0, "")), known_texts or {})
             refusal = usage.refusal(change.text.text, url=url) if change and change.text else ""
         except UnreadableFile as error:
             refusal = error.reason
@@ -138,7 +137,7 @@ class _Change(Struct, frozen=True):
     text: FileText | None
 
 
-def _change(file: Path, before: tuple[int, str], known_texts: Mapping[str, FileText]) -> _Change | None:
+def _change(folder: Path, file: Path, before: tuple[int, str], known_texts: Mapping[str, FileText]) -> _Change | None:
     """Return what has changed in a file since `before`, its time and digest; None for nothing.
 
     Raises `UnreadableFile`.
@@ -151,7 +150,7 @@ def _change(file: Path, before: tuple[int, str], known_texts: Mapping[str, FileT
         raise UnreadableFile(file, error.strerror or str(error)) from error
     if mtime == before[0]:
         return None
-    data = load(resolved(file))
+    data = load(file, folder)
     digest = hashlib.sha256(data).hexdigest()
     if digest == before[1]:
         return _Change(mtime, digest, None)

@@ -1,0 +1,48 @@
+"""Lines of a response, however its bytes arrive: in time that grows with their number, and none longer than an event may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from research.errors import ProviderError
+
+LONGEST: Final = 10_000_000
+"""Characters of one event, or of a reply that is not streamed: a reply of 4 MB, with its letters escaped."""
+MOST: Final = 500_000
+"""Events of a reply, each of which usually has a token."""
+_NEWLINE = re.compile(r"\r\n|\n|\r(?!\Z)")
+
+
+def lines(texts: Iterable[str], host: str) -> Iterator[str]:
+    """Yield the lines of these texts, without their ends.  Raises `ProviderError` for a line that is too long."""
+    held: list[str] = []
+    size = 0
+    for text in texts:
+        if held and held[-1].endswith("\r"):  # it may have been the first half of a line's end
+            text = held.pop() + text
+            size -= 1
+        first, *more = _NEWLINE.split(text)
+        held.append(first)
+        size += len(first)
+        for line in more:
+            yield "".join(held)
+            held, size = [line], len(line)
+        if size > LONGEST:
+            raise too_long(host)
+    if last := "".join(held):
+        yield last.removesuffix("\r")
+
+
+def too_long(host: str) -> ProviderError:
+    """Return the error of an event that has no end."""
+    return ProviderError(f"{host} sent an event longer than {LONGEST // 10**6} MB")
+
+
+def counted(events: Iterable[str], host: str) -> Iterator[str]:
+    """Yield the events.  Raises `ProviderError` when there are too many for a reply."""
+    for number, event in enumerate(events):
+        if number >= MOST:
+            raise ProviderError(f"the reply of {host} has more than {MOST:,} events")
+        yield event
