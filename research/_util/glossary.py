@@ -70,6 +70,13 @@ def _territories() -> dict[str, tuple[str, str]]:
 
 
 @cache
+def english_labels() -> dict[str, str]:
+    """Return the label that each Chinese term stands for; a term may lack the word for an amount at its end."""
+    found = {term: english_label(term) for term in terms("label").values()}
+    return {term.rstrip("额量"): label for term, label in found.items()} | found
+
+
+@cache
 def english_places(name: str) -> tuple[str, ...]:
     """Return the cities and regions with a Chinese name; there are two of some names."""
     return tuple(english for table in ("city", "place") for english, zh in terms(table).items() if zh == name)

@@ -13,6 +13,7 @@ from research.agent.context import Steps
 from research.agent.evolving_report import with_answer, without_plans
 from research.agent.judging import judge
 from research.agent.judging_parts import judge_parts
+from research.agent.numbering import with_numbers
 from research.agent.outcome import objections, outcome_of
 from research.agent.planning import plan_first
 from research.agent.reading import with_reader
@@ -102,7 +103,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     if answer.checked is not None:
         return _checked(run, answer, answer.checked)
     if answer.outcome not in ("stopped", "failed"):
-        answer = yield from with_reader(run, answer)
+        answer = yield from with_numbers(run, (yield from with_reader(run, answer)))
     sources, user_text = run.context.ledger.sources, "\n".join(run.context.user_texts)
     outcome = answer.outcome
     text, removed = clean(answer.text, sources, user_text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research.citations.derived import OPERATIONS, compare, derive, inputs_of
+from research.citations.derived import OPERATIONS, compare, derive, inputs_of, per_unit
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, rows_of, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
@@ -255,9 +255,11 @@ def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
     (figure,), (cell,) = found.figures, found.cells
     others = {each.year for each in cells if (each.names, each.label) == (cell.names, cell.label)}
     seen = cell.quantity
+    unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
     rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
     if (
         rounded
+        or unscaled
         or figure.hedge
         or seen.hedge
         or figure.weak
@@ -304,7 +306,8 @@ def _inputs(
 ) -> Iterator[Sequence[Cell]]:
     """Yield the labelled figures that a figure may be calculated from."""
     if given:
-        inner = match(replace(said, figures=given), cells, extra=spoken(*OPERATIONS, "product", "rest"))
+        own = replace(said, figures=given, text=per_unit(said.text)[0])
+        inner = match(own, cells, extra=spoken(*OPERATIONS, "product", "rest", "per"))
         if inner and all(inner.held):
             yield inner.cells
         return

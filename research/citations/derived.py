@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from math import fsum
 
-from research.citations.labelled import Cell, Told, accounted, mentioned
+from msgspec.structs import replace
+
+from research.citations.labelled import RATE, Cell, Told, accounted, mentioned
 from research.citations.language import says, spoken, words
 from research.quantities import Quantity
+from research.quantities.units import unit_at
 from research.types import Reason
 
 OPERATIONS = ("sum", "difference", "ratio", "share", "mean", "rise", "fall", "high", "low", "compared")
-_RATE = re.compile(r"/(1,?000|100,?000)\b")
+_PER = re.compile(r"\bper\s|[/每](?!\d)|人均")
 MOST = 6
 """Figures that are combined."""
 
@@ -20,15 +23,27 @@ MOST = 6
 def derive(claim: Told, figure: Quantity, inputs: Sequence[Cell]) -> Reason | None:
     """Return the formula by which a figure follows from labelled ones, in the order of the claim; None if none does."""
     product = ("product", "rest") if says("product", claim.text) else ()
-    if not 1 <= len(inputs) <= MOST or not accounted(claim, inputs, spoken(*OPERATIONS, *product)):
+    text, per = per_unit(claim.text) if len({cell.label for cell in inputs}) == 2 else (claim.text, None)
+    extra = spoken(*OPERATIONS, *product, *(("per",) if per else ()))
+    if not 1 <= len(inputs) <= MOST or not accounted(replace(claim, text=text), inputs, extra):
         return None
-    for value, unit, formula in _results(claim.text, inputs, figure.unit):
+    results = _quotient(inputs, *per) if per else _results(claim.text, inputs, figure.unit)
+    for value, unit, formula in results:
         made = Quantity("number", "", value, 0.0, unit, 0, 0)
         points = unit == "%" and "−" in formula and "÷" not in formula
         close = abs(value - figure.value) <= figure.half + 1e-9 * abs(value) and figure.states(made)
         if unit == figure.unit and close and points == bool(re.search("point|百分点", figure.written)):
             return Reason(f"{formula} = {figure.written}")
     return None
+
+
+def per_unit(text: str) -> tuple[str, tuple[str, float] | None]:
+    """Return a claim with spaces for the unit of which its figure is so much for each, and this unit with its factor."""
+    per = _PER.search(text)
+    if per is None:
+        return text, None
+    unit, factor, end = unit_at(text, per.end())
+    return f"{text[: per.end()]}{' ' * (end - per.end())}{text[end:]}", (unit, factor)
 
 
 def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
@@ -81,6 +96,13 @@ def _results(text: str, cells: Sequence[Cell], unit: str) -> Iterator[tuple[floa
                 yield 100 * abs(b - a) / a, "%", f"({two} − {one}) ÷ {one}" if b > a else f"({one} − {two}) ÷ {one}"
 
 
+def _quotient(cells: Sequence[Cell], unit: str, factor: float) -> Iterator[tuple[float, str, str]]:
+    """Yield how much there is of the first of two figures per unit of the second."""
+    if len(cells) == 2 and cells[1].quantity.unit == unit and cells[1].quantity.value:
+        one, two = (cell.quantity for cell in cells)
+        yield one.value / two.value * factor, one.unit, f"{one.written} ÷ {two.written}"
+
+
 def _products(cells: Sequence[Cell]) -> Iterator[tuple[float, str, str]]:
     """Yield what a percentage or a rate is of an amount, and what remains."""
     rates = [(cell, per) for cell in cells if (per := _per(cell)) > 1]
@@ -100,7 +122,7 @@ def _per(cell: Cell) -> int:
     """Return what a figure is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
     if cell.quantity.unit == "%":
         return 100
-    match = _RATE.search(cell.line)
+    match = RATE.search(cell.line)
     return int(match[1].replace(",", "")) if match else 1
 
 

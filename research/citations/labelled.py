@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, groupby, islice, pairwise
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from research._util.glossary import chinese_places, english_label, label_terms, terms
+from research._util.glossary import chinese_places, english_labels, terms
 from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
 from research.quantities import Quantity, quantities
@@ -23,12 +24,18 @@ _ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
 _BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
 _BULLET = re.compile(r"^[\s#>*+•-]+")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_OF_YEAR = re.compile(r"[(（]((?:1[5-9]|20)\d\d)年?[)）]")
+_BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
-_UNIT = re.compile(r"\(([^()]+)\)\s*$")
+_UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """What stands before the 1,000 of `births per 1,000 people`, which is a unit."""
+RATE = re.compile(r"/(1,?000|100,?000)\b")
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """What stands before the people of `per 100 people`."""
+_PEOPLE = " population"
+"""What a claim has in place of the noun after the figure of a population."""
+_PLAIN = re.compile(r"[a-z\d]")
 _DIGITS = re.compile(r"\d[\d,.'’\s]*")
 _LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
 _LONG, _PROSE = 400, 16
@@ -67,7 +74,12 @@ class Cell(Struct, frozen=True):
         own, points = self.quantity, ("point", "百分点")
         same_sign, same_hedge = (claimed.value < 0) == (own.value < 0), own.hedge in ("", claimed.hedge)
         same_points = all((word in claimed.written) == (word in own.written) for word in points)
-        return same_sign and same_hedge and same_points and self.alike(claimed) and claimed.states(own)
+        if claimed.written.endswith("‰") and (rate := RATE.search(self.line)):  # of `births/1,000 population`
+            per = int(rate[1].replace(",", ""))
+            own = replace(own, value=100 * own.value / per, half=100 * own.half / per, unit="%")
+        elif not self.alike(claimed):
+            return False
+        return same_sign and same_hedge and same_points and claimed.states(own)
 
     def alike(self, claimed: Quantity) -> bool:
         """Return whether two figures have the same unit; a column may name it in its head."""
@@ -105,19 +117,44 @@ def cells_of(source: Source) -> list[Cell]:
     if _queried(source):
         return list(_results(source, lines))
     found: list[Cell] = []
-    head: tuple[str, ...] = ()
-    for line in lines:
-        if line.lstrip().startswith("|"):
-            row = _split(line)
-            if not head:
-                head = row
-            elif set(line) - set("|-: \t"):
-                found += _row(source, head, row)
+    for table, block in groupby(lines, key=lambda line: line.lstrip().startswith("|")):
+        if table:
+            found += _table(source, [_split(line) for line in block if set(line) - set("|-: \t")])
             continue
-        head = ()
-        for sentence in sentences_of(_BULLET.sub("", line)):
-            found += _line(source, sentence)
+        for line in block:
+            for sentence in sentences_of(_BULLET.sub("", line)):
+                found += _line(source, sentence)
     return found
+
+
+def _table(source: Source, rows: Sequence[tuple[str, ...]]) -> Iterator[Cell]:
+    """Yield the figures of a table, or of an infobox: two columns without a head, some rows in groups."""
+    top = next((at for at, row in enumerate(rows) if at and (row[0] or any(map(_measured, row)))), len(rows))
+    head, group = _head(rows[:top]), ""
+    for row in rows[top:]:
+        if len(row) != 2 or head[-1]:
+            yield from _row(source, head, row)
+            continue
+        group = f"{row[0]}, " if not row[1] else group if row[0][:1] in _BULLETS else ""
+        yield from _line(source, f"{group}{row[0].lstrip(_BULLETS)}: {row[1]}")
+
+
+def _measured(cell: str) -> bool:
+    """Return whether a cell is a figure and no year, so that its row is none of the rows of the head."""
+    return _figure(cell) is not None and not _YEAR.fullmatch(cell)
+
+
+def _head(heads: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the head of each column: the words of all rows; of several rows, one without years spans empty columns."""
+    rows = [row if len(heads) == 1 or _YEAR.search(" ".join(row)) else _spread(row) for row in heads]
+    return tuple(" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows, strict=False))
+
+
+def _spread(row: Sequence[str]) -> tuple[str, ...]:
+    """Return a row with each text in the empty cells behind it, and the first of the columns in those before it."""
+    first, *others = row
+    filled = accumulate(others, lambda left, own: own or left, initial=next(filter(None, others), ""))
+    return (first, *islice(filled, 1, None))
 
 
 def label_of(line: str) -> str:
@@ -150,7 +187,7 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     ]
     for at, (item, plain, figure) in enumerate(items):
         years = _YEAR.findall(" ".join(_BRACKETS.findall(item) or _BRACKETS.findall(value)[-1:]))
-        year = series[1] if series else years[0] if years else 0
+        year = series[1] if series else next(iter(years or _OF_YEAR.findall(label)), 0)
         own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - links()
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
@@ -177,18 +214,27 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
-            label = words(_YEAR.sub(" ", _UNIT.sub(" ", name.replace("_", " ")))) - links()
+            label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - links()
             more = words(f"{name} {source.title} {' '.join(names)}")
             year = next(iter(years)) if len(years) == 1 else 0
             yield Cell(source.n, quote, names, label, more, found, year, name, _numbers(name))
 
 
+def _undated(head: str) -> str:
+    """Return the head of a column without its date or year."""
+    for each in reversed(quantities(head)):
+        if each.kind in ("date", "year"):
+            head = f"{head[: each.start]} {head[each.end :]}"
+    return head
+
+
 def _figure(cell: str, head: str = "") -> Quantity | None:
     """Return the figure of a cell, with the unit of its column; None if the cell is no figure."""
-    unit = named[1] if (named := _UNIT.search(head)) else ""
-    for text in (f"{cell} {unit}", f"{unit}{cell}", cell) if unit else (cell,):
+    unit = re.sub(r"(?<=illion|ousand)s\b", "", named[1] or named[2]) if (named := _UNIT.search(head)) else ""
+    for text in (f"{cell} {unit}", f"{unit[0]}{cell}{unit[1:]}", f"{unit}{cell}", cell) if unit else (cell,):
         found = quantities(text)
-        if len(found) == 1 and found[0].kind in ("number", "year") and (found[0].unit or text == cell):
+        known = len(found) == 1 and (found[0].unit or found[0].end > len(cell) or text == cell)
+        if known and found[0].kind in ("number", "year"):
             rest = (text[: found[0].start] + text[found[0].end :]).strip()
             if not re.search(r"\w", rest) or (unit and unit.endswith(rest)):
                 return Quantity("number", found[0].written, found[0].value, found[0].half, found[0].unit, 0, len(cell))
@@ -256,14 +302,12 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     """Read a claim.  In a Chinese claim, terms of the glossary and names of places are those of English labels."""
     text = re.sub(r"`[^`]*`", " ", claim)
     if any("population" in cell.label for cell in cells):
-        text = _people().sub(
-            lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else " population", text
-        )
+        text = _people().sub(lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else _PEOPLE, text)
     names = dict.fromkeys(
         [*(title.split(" · ")[0] for title in titles), *(name for cell in cells for name in cell.names)]
     )
     if has_cjk(text) and any(not has_cjk(name) for name in names):
-        text = label_terms().sub(lambda match: f" {english_label(match.group())} ", text)
+        text = _label_terms().sub(lambda match: f" {english_labels()[match.group()]} ", text)
         for name in names:
             for chinese in chinese_places(name):
                 text = text.replace(chinese, f" {name} ")
@@ -272,10 +316,18 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
     restated = {b for a, b in pairwise(figures) if b.hedge == "about" and b.states(a)}  # 1,234,567（约123万）
+    for each in restated:
+        end = _end(text, each)
+        text = f"{text[: each.start]}{' ' * (end - each.start)}{text[end:]}"
     years = tuple(int(each.value) for each in found if each.kind == "year")
     dates = tuple(each for each in found if each.kind == "date")
     own = tuple(each for each in figures if each not in restated)
-    return Told(text, own, years, figures, dates, any(each.kind == "ordinal" for each in found))
+    return Told(text, own, years, own, dates, any(each.kind == "ordinal" for each in found))
+
+
+@cache
+def _label_terms() -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, sorted(english_labels(), key=len, reverse=True))))
 
 
 @cache
@@ -292,7 +344,8 @@ def mentioned(text: str, cells: Iterable[Cell]) -> list[str]:
         plain = name.casefold().removeprefix("the ")
         if plain not in lower:
             continue
-        for match in re.finditer(rf"(?<![a-z\d]){re.escape(plain)}(?![a-z\d])", lower):
+        ends = (r"(?<![a-z\d])" if _PLAIN.match(plain) else "", r"(?![a-z\d])" if _PLAIN.match(plain[-1]) else "")
+        for match in re.finditer(re.escape(plain).join(ends), lower):
             if not any(taken[match.start() : match.end()]):
                 taken[match.start() : match.end()] = b"\1" * (match.end() - match.start())
                 found.append((match.start(), name))
@@ -392,8 +445,15 @@ def _paired(found: Sequence[Any], count: int) -> list[Any]:
 
 
 def _near(text: str, figures: Sequence[Quantity], at: int) -> frozenset[str]:
-    """Return the words between a figure and the one before it."""
-    return words(text[figures[at - 1].end if at else 0 : figures[at].start])
+    """Return the words between a figure and the one before it, and the noun of a population behind it."""
+    own = figures[at]
+    start = _end(text, figures[at - 1]) if at else 0
+    return words(f"{text[start : own.start]} {text[own.end : _end(text, own)]}")
+
+
+def _end(text: str, figure: Quantity) -> int:
+    """Return where a figure ends with the noun of a population."""
+    return figure.end + len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
 
 
 def _labels(cells: Iterable[Cell]) -> frozenset[str]:
@@ -403,8 +463,8 @@ def _labels(cells: Iterable[Cell]) -> frozenset[str]:
 def _closest(cells: Sequence[Cell], text: str) -> list[Cell]:
     """Return the cells with the most exact label, as it is written if there is one, and of these the latest year."""
     whole = [words(cell.written) if cell.written.casefold() in text.casefold() else frozenset() for cell in cells]
-    exact = [(len(cell.label | said), len(said)) for cell, said in zip(cells, whole, strict=True)]
-    best = max(exact, default=(0, 0))
+    exact = [(len(cell.label | said), len(said), bool(cell.names)) for cell, said in zip(cells, whole, strict=True)]
+    best = max(exact, default=(0, 0, False))
     same = [cell for cell, each in zip(cells, exact, strict=True) if each == best]
     latest = max((cell.year for cell in same), default=0)
     return [cell for cell in same if cell.year == latest]

@@ -230,10 +230,12 @@ def sentences_of(line: str) -> list[str]:
         at = end
         before = line[start : match.start()]
         after = line[end : end + _NEXT]
+        following = after.lstrip(" \"'“‘([*_")
+        if following[:1].islower():
+            continue
         if match.group()[0] == ".":
             word = re.search(r"[\w.]{0,30}$", before[-_LAST:])
             last = word.group().lower() if word else ""
-            following = after.lstrip(" \"'“‘([*_")
             if last in _ABBREVIATIONS and not _TAIL.match(after):
                 continue
             if (
@@ -241,8 +243,6 @@ def sentences_of(line: str) -> list[str]:
                 and following[:1].isalnum()
                 and not has_cjk(following[:1])
             ):
-                continue
-            if following[:1].islower():
                 continue
             if last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip():
                 continue  # a list number

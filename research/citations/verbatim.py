@@ -9,6 +9,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research._util.amounts import SCALES
 from research._util.glossary import chinese_label
@@ -41,6 +42,9 @@ _NUMBER = 4
 """Words that a number in common counts as."""
 _LEAST = 3
 """Words of the shortest sentence that states something."""
+_COMMA = re.compile(r"(?<=.)(?:[,;](?=\s)|[，；])")
+_CLAUSE = 4
+"""Words behind a comma from which they are no item of a list."""
 
 
 class Token(Struct, frozen=True):
@@ -59,6 +63,8 @@ class Stated(Struct, frozen=True, dict=True):
     parts: tuple[tuple[tuple[Token, ...], bool], ...]
     quoted: bool
     """The whole sentence is what someone said."""
+    whole: bool = True
+    """False if this is its beginning, up to a comma."""
 
     @cached_property
     def lengths(self) -> tuple[int, int]:
@@ -112,7 +118,8 @@ def stated(source: Source) -> Iterator[Stated]:
                 and not sentence.endswith(("?", "？", "…", "...", ":", "："))
                 and not sentence[0].islower()
             ):
-                yield _stated(sentence, source.n)
+                yield from _beginnings(sentence, whole := _stated(sentence, source.n))
+                yield whole
         listed_below = bullet and (colon or listed_below)
         colon, spoken = text.endswith((":", "：")), len(tokens_of(text)) > 1  # not `Observation:`
 
@@ -152,8 +159,21 @@ def _stated(sentence: str, n: int) -> Stated:
         if found := tokens_of(piece, at):
             parts.append((found, piece[0] in "(（[" and piece[-1] in ")）]" and not says("reserve", piece)))
         at += len(piece)
-    quoted = sentence[0] in QUOTES and sentence.rstrip(".。")[-1] in QUOTES
+    quoted = sentence[0] in QUOTES and sentence.rstrip(".。")[-1:] in QUOTES
     return Stated(n, sentence, tuple(parts), quoted)
+
+
+def _beginnings(sentence: str, whole: Stated) -> Iterator[Stated]:
+    """Yield what a sentence says up to a comma, if nothing behind it may take that back or ends a list."""
+    plain = _PARENTHESIS.sub(lambda each: " " * len(each.group()), sentence)
+    for comma in reversed(list(_COMMA.finditer(plain))):
+        rest = sentence[comma.end() :]
+        own = tokens_of(_COMMA.split(rest)[0])
+        if says("reserve", rest) or says("aside", rest) or _open(sentence[: comma.start()]):
+            return
+        if len(own) >= _CLAUSE and not (isinstance(own[0].key, Decimal) or own[0].key in listed("limit")):
+            beginning = _stated(sentence[: comma.start()], whole.n)
+            yield replace(beginning, text=whole.text, whole=False)
 
 
 @cache
@@ -204,7 +224,9 @@ def refutes(mine: Token, theirs: Token, sentence: Stated) -> bool:
 
     The number counts or measures something: it is no year, no part of a name, and neither rounds the other.
     """
-    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or says("reserve", sentence.text):
+    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal) and sentence.whole):
+        return False
+    if says("reserve", sentence.text):
         return False
     flat = [each for part, _ in sentence.parts for each in part]
     at = flat.index(theirs)

@@ -48,6 +48,8 @@ LINE = FIELD
 """Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
 
 _LINK_LINE, _URL = 120, 2000
+_POWERS = {"2": "²", "3": "³"}
+_UNIT_BEFORE = re.compile(r"(?:m|mi|ft)\s?$")
 
 
 class Link(Struct, frozen=True):
@@ -228,7 +230,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
     csl, wall, refresh = _metadata(tree, title), walls.wall(tree, title), walls.refresh(tree)
-    if spans.repeat(tree):
+    if spans.repeat(tree) | _raise_powers(tree):
         markup = html.tostring(tree, encoding="unicode")
     article = len(markup) <= ARTICLE_CHARACTERS
     text = trafilatura.extract(markup, output_format="markdown", include_comments=False) if article else None
@@ -238,6 +240,18 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
             element.decompose()
         text = soup.get_text("\n", strip=True)
     return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
+
+
+def _raise_powers(tree: HtmlElement) -> bool:
+    """Write the raised 2 of `km²` as one character, which no reader takes for a number.  Return whether there was one."""
+    found = [each for each in tree.iter("sup") if each.text in _POWERS and len(each) == 0]
+    for each in found:
+        before = each.getprevious()
+        text = each.getparent().text if before is None else before.tail
+        if _UNIT_BEFORE.search(text or ""):
+            each.text = _POWERS[each.text]
+            each.drop_tag()
+    return bool(found)
 
 
 def _links(tree: HtmlElement) -> Iterator[Link]:

@@ -83,6 +83,25 @@ def test_an_outcome_follows_from_what_is_cited_and_what_is_missing(
     assert bool(view.short) == (outcome != "no_evidence")
 
 
+@pytest.mark.parametrize(
+    ("replies", "outcome"),
+    [
+        (("Japan has 123,201,945 people [1].",), "answered"),
+        (("Japan has 123,201,945 people [web:2].",), "no_evidence"),
+        ((), "no_evidence"),
+    ],
+)
+def test_a_model_whose_marks_lead_nowhere_is_asked_once_for_numbers(
+    bench: Workbench, script: Script, replies: tuple[str, ...], outcome: str
+) -> None:
+    answers = [f"<answer>{text}</answer>" for text in ("Japan has 123,201,945 people [web:1].", *replies)]
+    view = research.run(QUESTION, workbench=bench, model=script(SEARCH, *answers))
+    assert view.outcome == outcome
+    asked = [event for event in bench.store.events(view.run) if isinstance(event, e.Asked)]
+    assert [each.purpose for each in asked] == ["act", "act", "conclude"]
+    assert "[web:1]" in asked[-1].messages[-1].content and "[web:" not in view.report
+
+
 def test_what_an_approved_plan_got_is_what_the_answer_says_of_its_items(bench: Workbench, script: Script) -> None:
     plan = {"text": "- How many people live in Japan?\n- Who is its emperor?", "purpose": "propose"}
     for said, done in ((f"{FOUND}\n{MISSING}", ["answered", "not_found"]), ("", [])):

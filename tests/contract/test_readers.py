@@ -296,6 +296,14 @@ SPANS = {
 }
 
 
+def test_a_raised_digit_of_a_unit_stays_part_of_it() -> None:
+    table = "<table><tr><th colspan=2>Lake Orr<tr><th>Area<td>412 km<sup>2</sup><tr><th>Note<td>old<sup>2</sup></table>"
+    found = read_isolated(
+        f"<article><h1>Lake Orr</h1>{table}<p>{'A lake of the north. ' * 20}</p>".encode(), ".html", "n"
+    )
+    assert "412 km²" in found.text and "old²" not in found.text
+
+
 @pytest.mark.parametrize("name", SPANS)
 def test_a_merged_cell_of_html_is_repeated(name: str) -> None:
     table, row = SPANS[name]

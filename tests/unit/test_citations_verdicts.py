@@ -31,13 +31,19 @@ Real GDP (purchasing power parity) 2024: $3.732 trillion (2024 est.)
 Real GDP (purchasing power parity) 2023: $3.689 trillion (2023 est.)
 Unemployment rate 2024: 7.5% (2024 est.)
 Unemployment rate 2023: 7.3% (2023 est.)
+Real GDP per capita 2024: $54,500 (2024 est.)
 Exports 2024: $1.046 trillion (2024 est.)
 Imports 2024: $1.054 trillion (2024 est.)
 Land boundaries, border countries: Andorra 55 km; Spain 646 km
 Coal, exports: about 3 million metric tons (2023 est.)
 Airports: 689 (2025)"""
 FRANCE = Source(2, "library://factbook/france/facts", "France · Facts", LINES)
-SPAIN = Source(3, "library://factbook/spain/facts", "Spain · Facts", "Population, total: 47,280,433 (2024 est.)")
+SPAIN = Source(
+    3,
+    "library://factbook/spain/facts",
+    "Spain · Facts",
+    "Population, total: 47,280,433 (2024 est.)\nReal GDP per capita 2024: $46,500 (2024 est.)",
+)
 TABLE = """| row | Club | Town | Goals for | Attendance (people) |
 | --- | --- | --- | --- | --- |
 | 2 | Rovers | Aldbury | 41 | 12,450 |
@@ -51,7 +57,44 @@ SALES = Source(
     "| North | 2,200.5 |\n| South | 2,400.25 |\nRows used: sales.csv › A2:C5 (4 rows)\n| row | Region | Revenue (EUR) |\n"
     "| --- | --- | --- |\n| 2 | North | 1,200.5 |\n| 3 | South | 900 |\n| 4 | North | 1,000 |\n| 5 | South | 1,500.25 |",
 )
-SOURCES = [OTTERS, FRANCE, SPAIN, LEAGUE, SALES]
+WEIRS = Source(
+    6,
+    "https://example.org/weirs",
+    "Weirs",
+    """The weir was rebuilt in 1920, making it the largest of the valley. The mill was sold, the owner said. The gate holds, if
+the chain does. The lock is safe, in theory. The dam was full, which proved wrong. The boats are red, green, and blue.
+The band Ahoy! sang at the weir. Yahoo! sang, too.
+磨坊建于1920年，位于河的东岸。水闸十分安全，厂长表示。鱼梯已经建成，但没有开放。""",
+)
+BOX = Source(
+    7,
+    "https://example.org/corvane",
+    "Corvane - Wikipedia",
+    """| Corvane |  |
+|---|---|
+| Population (2021) |  |
+| • Total | 53,977 |
+| • Urban | 40,100 |
+| Area |  |
+| • Total | 74.6 km² |
+| Elevation | 112 m |""",
+)
+REPORT = Source(
+    8,
+    "https://example.org/report",
+    "Annual report",
+    """|  | Year ended December 31, |  |  |
+| --- | --- | --- | --- |
+|  | 2019 | 2018 | 2017 €m |
+| Rent and deposits | 6,106 | 5,797 | 612 |
+|  | 7,000 | 6,500 | 99 |
+
+| 学校 | 图书册数（万册） |
+| --- | --- |
+| 2号中学 | 15.2 |
+| 明德中学 | 12.4 |""",
+)
+SOURCES = [OTTERS, FRANCE, SPAIN, LEAGUE, SALES, WEIRS, BOX, REPORT]
 
 
 def found(text: str) -> set[tuple[str, str]]:
@@ -76,9 +119,12 @@ def found(text: str) -> set[tuple[str, str]]:
         "One of the mills (perhaps the oldest) was closed [1].",
         "France: Land boundaries, border countries: Andorra 55 km; Spain 646 km [2].",
         "鳟鱼在2021年回到了阿勒河 [1]。",
+        "The weir was rebuilt in 1920 [6].",
+        "The band Ahoy! sang at the weir [6].",
+        "磨坊建于1920年 [6]。",
     ],
 )
-def test_a_whole_sentence_is_word_for_word(claim: str) -> None:
+def test_a_sentence_or_its_beginning_is_word_for_word(claim: str) -> None:
     assert found(claim) == {("supported", "word for word")}
 
 
@@ -108,12 +154,21 @@ def test_a_whole_sentence_is_word_for_word(claim: str) -> None:
         "水坝已被拆除 [1]。",
         "该厂有640名工人，年产量为3.2万吨 [1]。",
         "鳟鱼在2020年回到了阿勒河 [1]。",
+        "The weir was rebuilt in 1921 [6].",
+        "The weir was the largest of the valley [6].",
+        "The mill was sold [6].",
+        "The gate holds [6].",
+        "The lock is safe [6].",
+        "The dam was full [6].",
+        "The boats are red [6].",
+        "水闸十分安全 [6]。",
+        "鱼梯已经建成 [6]。",
     ],
 )
 def test_a_part_of_a_sentence_or_another_word_is_left_to_a_judge(claim: str) -> None:
     (each,) = check(claim, SOURCES)
     assert (each.status, each.reason, each.by) == ("unverified", "not checked by a judge", "rules")
-    assert each.quote in PROSE
+    assert each.quote in SOURCES[each.n - 1].quote
 
 
 @pytest.mark.parametrize(
@@ -154,6 +209,14 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "France has the highest population: 68,374,591 [2], compared with Spain 47,280,433 [3].",
         "In 2025, France had 689 airports [2].",
         "| Country | Population |\n|---|---|\n| France | 68,374,591 [2] |",
+        "The total population of Corvane was 53,977 in 2021 [7].",
+        "Corvane has an urban population of 40,100 [7].",
+        "The area of Corvane is 74.6 km² [7].",
+        "Rent and deposits was 5,797 in 2018 [8].",
+        "Rent and deposits was €612 million in 2017 [8].",
+        "2号中学的图书册数为15.2万册 [8]。",
+        "法国2024年的出口为1.046万亿美元 [2]。",
+        "法国的出生率为10.9‰ [2]。",
     ],
 )
 def test_a_labelled_figure_is_supported(claim: str) -> None:
@@ -186,6 +249,13 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "法国2023年的失业率为7.5% [2]。",
         "西班牙2024年的失业率为7.5% [2]。",
         "法国农村的失业率为7.5% [2]。",
+        "The record population of France was 68,374,591 [2].",
+        "The area of Corvane is 53,977 [7].",
+        "The urban area of Corvane is 74.6 km² [7].",
+        "Rent and deposits was 6,106 in 2018 [8].",
+        "Rent and deposits was 7,000 in 2019 [8].",
+        "明德中学的图书册数为12.4册 [8]。",
+        "法国的出生率为10.9% [2]。",
     ],
 )
 def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
@@ -208,7 +278,12 @@ def test_another_value_in_the_labelled_line_contradicts(claim: str, figure: str)
 
 
 @pytest.mark.parametrize(
-    "claim", ["The population of France is about 60 million [2].", "The unemployment rate of France was 9.5% [2]."]
+    "claim",
+    [
+        "The population of France is about 60 million [2].",
+        "The unemployment rate of France was 9.5% [2].",
+        "明德中学的图书册数为12.4 [8]。",
+    ],
 )
 def test_a_rounded_figure_or_one_of_no_year_is_not_contradicted(claim: str) -> None:
     assert {status for status, _ in found(claim)} == {"unverified"}
@@ -234,8 +309,18 @@ def test_a_rounded_figure_or_one_of_no_year_is_not_contradicted(claim: str) -> N
             "The real GDP of France grew by 1.17% from 2023 to 2024 [2].",
             "($3.732 trillion − $3.689 trillion) ÷ $3.689 trillion = 1.17%",
         ),
+        ("Real GDP per capita of France is $8,000 more than that of Spain [2][3].", "$54,500 − $46,500 = $8,000"),
         ("France has a larger population than Spain [2][3].", "68,374,591 > 47,280,433"),
         ("法国和西班牙的总人口合计115,655,024 [2][3]。", "68,374,591 + 47,280,433 = 115,655,024"),
+        (
+            "France: real GDP (purchasing power parity) of $54,582 per person, calculated from real GDP (purchasing power parity) "
+            "$3.732 trillion and population, total 68,374,591 [2].",
+            "$3.732 trillion ÷ 68,374,591 = $54,582",
+        ),
+        (
+            "法国人均54,582美元，由实际GDP（购买力平价）3.732万亿美元和总人口68,374,591人算出 [2]。",
+            "$3.732 trillion ÷ 68,374,591 = 54,582美元",
+        ),
         (
             "The North had a total revenue of 2,200.5 EUR [5].",
             "2,200.5 EUR: SELECT region, SUM(revenue) AS total FROM sales GROUP BY region",
@@ -254,6 +339,8 @@ def test_what_follows_from_labelled_figures_is_calculated(claim: str, formula: s
         "The populations of France and Spain are together 115,655,024 in 2023 [2][3].",
         "The population of Spain is 1.45 times that of France [2][3].",
         "The real GDP of France fell by 1.17% from 2023 to 2024 [2].",
+        "France: $64,582 per person, calculated from real GDP (purchasing power parity) $3.732 trillion and population 68,374,591 [2].",
+        "France has a density of 115,655,024 people per sq km, calculated from population 68,374,591 and 47,280,433 of Spain [2][3].",
         "Spain has a larger population than France [2][3].",
         "The population of Spain, 47,280,433, minus that of France, 68,374,591, is 21,094,158 [2][3].",
         "The populations of France and Spain combined are a difference of 115,655,024 [2][3].",
