@@ -78,8 +78,9 @@ def _tables(plan: Plan, found: Evaluation) -> str:
 
 
 def _plots(plan: Plan, found: Evaluation) -> str:
-    known = [name for name in _SHOWN if name in measured(found)][:2]
-    known += ["citation_coverage"] if "citation_precision" in known else []  # no rate without what it is a rate of
+    known = list[str](name for name in _SHOWN if name in measured(found))[:2]
+    if "citation_precision" in known:
+        known.append("citation_coverage")  # no rate without what it is a rate of
     drawn = []
     for name in known:
         figures = [(label(each), figure(found.rows[each.name], name)) for each in plan.candidates]

@@ -45,7 +45,7 @@ from research.models.extractive.asked import parts_of
 from research.models.extractive.kinds import kind_of
 from research.models.extractive.names import Names, contains_name
 from research.models.extractive.question import parse as read_question
-from research.models.extractive.words import senses
+from research.models.extractive.words import directions
 from research.models.tokens import count
 from research.quantities import quantities
 from research.search.merge import canonical, same_page
@@ -319,7 +319,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "address": lambda text: (canonical(f"http://{text}"), canonical(f"http://a.example/{text}")),
     "amount": lambda text: (amount(text), amount(text, last=True)),
     "Chinese terms": said,
-    "senses": senses,
+    "directions": directions,
     "keys": lambda text: mask_keys(text, ["sk-abcdefgh12345678"]),
 }
 BOUNDED: dict[str, Callable[[str], object]] = {"different words": lambda text: diff.words(text, text[1:] + "b")}

@@ -13,7 +13,7 @@ from research.models.extractive.asked import Asked, parts_of
 from research.models.extractive.kinds import fits
 from research.models.extractive.question import parse
 from research.models.extractive.verdict import Verdict
-from research.models.extractive.words import reason
+from research.models.extractive.words import directions, reason
 from research.models.extractive.write import plain_of
 from research.text import has_cjk
 from research.types import Part
@@ -60,6 +60,8 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
         return reason(part.text, "nothing cited covers it")
     if part.open or verdict.derived or verdict.table:
         return ""
+    if verdict.question.operation == "growth" and not verdict.computed and directions(part.text):
+        return reason(part.text, "the report does not give {lack}", lack="a difference")
     labelled = any(finding.fact.label for finding in verdict.findings)
     lack = fits(part.text, part.kind, text.split(_EVIDENCE)[0], text, labelled=labelled)
     return reason(part.text, "the report does not give {lack}", lack=lack) if lack else ""
