@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from research._util import decoding
 from research.models import assembly
 from research.models.anthropic_request import THINKING, Block
 from research.types import Completion, Delta, Usage
@@ -31,7 +33,8 @@ class _Usage(Struct):
 
 
 class _Message(Struct):
-    usage: _Usage | None = None
+    usage: Any = None
+    """`_Usage`; whatever else a server writes there says nothing of the reply."""
 
 
 class _Delta(Struct):
@@ -51,7 +54,7 @@ class Event(Struct):
     message: _Message | None = None
     content_block: Block | None = None
     delta: _Delta | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     content: list[Block] | None = None
     stop_reason: str | None = None
     """Both of a whole reply, which is an event of type `message` here."""
@@ -68,8 +71,8 @@ class Reply:
 
     def take(self, event: Event) -> Iterator[Delta]:
         for usage in (event.message and event.message.usage, event.usage):
-            if usage:  # counts are cumulative, and omitted if unchanged
-                given = {name: count for name, count in msgspec.structs.asdict(usage).items() if count is not None}
+            if usage and (counts := decoding.loosely(usage, _Usage)):  # cumulative, and omitted if unchanged
+                given = {name: count for name, count in msgspec.structs.asdict(counts).items() if count is not None}
                 self._usage |= given
         if event.type == "message":
             for index, block in enumerate(event.content or ()):

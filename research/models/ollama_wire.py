@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -15,6 +16,7 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
 from research.models.endpoint import Endpoint
+from research.models.failures import NoTools
 from research.models.sdk import LIST_S
 from research.text import clip
 from research.types import Completion, Delta, Message, Usage
@@ -66,17 +68,22 @@ class Server:
         """Post a chat request and yield its lines.  Raises `ProviderError`."""
         import httpx2
 
+        begun = time.monotonic()
         try:
             with self._client().stream("POST", "api/chat", json=body) as response:
                 if not response.is_success:
-                    raise self._failure(response.status_code, _read(response, _ERROR_BYTES))
+                    failure = self._failure(response.status_code, _read(response, _ERROR_BYTES))
+                    failure.at_work = connections.may_go_on(begun, response.status_code)
+                    raise failure
                 for text in _split(response.iter_bytes()):
                     line = self._decoded(text, Line)
                     if line.error:
                         raise self._failure(500, line.error.encode())
                     yield line
         except httpx2.RequestError as error:
-            raise self._lost(error) from error
+            lost = self._lost(error)
+            lost.at_work = lost.at_work or connections.may_go_on(begun)
+            raise lost from error
 
     def post(self, path: str, body: dict[str, Any], kind: type[T]) -> T:
         """Post a request and return its answer.  Raises `ProviderError`."""
@@ -128,7 +135,7 @@ class Server:
         if ends:
             return BadCallError(f"{self._model!r} wrote a call that Ollama cannot read: {said}", written)
         if "does not support tools" in lower:
-            return ProviderError(
+            return NoTools(
                 f"{self._model!r} at {self.url} cannot be offered tools: choose the protocol `tagged`.  It said: {said}"
             )
         if _OVERFLOW.search(said):

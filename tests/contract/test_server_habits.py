@@ -276,6 +276,30 @@ def test_a_request_that_may_still_be_computed_is_not_sent_again(
         assert "timeout_s" in view.error
 
 
+@pytest.mark.parametrize(
+    ("fault", "after_s", "requests"),
+    [
+        (FakeReply(status=504, body="<html>504 Gateway Time-out</html>"), 20, 1),
+        (FakeReply(status=524, body="error code: 524"), 20, 1),
+        (FakeReply(status=502, body="bad gateway"), 20, 3),
+        (FakeReply(status=502, body="bad gateway"), 0, 1),
+        (FakeReply(status=500, body={"error": {"message": "it crashed"}}), 0, 3),
+        (FakeReply(reset_after=-1), 20, 3),
+        (FakeReply(reset_after=-1), 0, 1),
+        (FakeReply("Japan has", reset_after=2), 0, 3),
+    ],
+)
+def test_what_a_gateway_gave_up_is_not_sent_again(
+    place: Path, fault: FakeReply, after_s: float, requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunContext, "wait", lambda self, seconds: None)
+    monkeypatch.setattr(connections, "LONG_S", after_s)
+    events, asked = played(place, lambda body: fault)
+    view = fold(events)
+    assert (view.status, len(asked)) == ("paused", requests)
+    assert ("may still be computed" in view.error) == (requests == 1)
+
+
 def test_the_command_line_says_how_long_a_model_reads_its_prompt() -> None:
     view = fold([e.Asked(ask=1, round=1, purpose="act", model="m", prompt_tokens=4300, time=1000.0)])
     patience = Patience()
