@@ -40,6 +40,11 @@ class Meter:
             if cap is not None and spent >= cap:
                 raise LimitReached(limit)
 
+    @property
+    def time_is_up(self) -> bool:
+        """Whether the limit of time is reached, which a call in flight may find out."""
+        return self.budget.seconds is not None and self.seconds >= self.budget.seconds
+
     def spend(self, usage: Usage) -> None:
         with self._lock:
             self.tokens += usage.prompt_tokens + usage.completion_tokens

@@ -282,8 +282,14 @@ class ModelCalls:
     def _stream(self, model: Model, request: Request, ask: int) -> Steps[Completion]:
         deltas: list[Delta] = []
         last, length = time.monotonic(), 0
+
+        def check() -> None:
+            self.context.check_stop()
+            if not length and request.purpose in step_purposes():
+                self._check_time(model)
+
         try:
-            for piece in interruptible(model.stream(request), self.context.check_stop):
+            for piece in interruptible(model.stream(request), check):
                 self.context.check_stop()
                 whole = isinstance(piece, Completion)
                 length = len(msgspec.json.encode(piece)) if whole else length + len(piece.text)
@@ -302,6 +308,17 @@ class ModelCalls:
             error.at_work = error.at_work and not length  # a reply that has begun and stalled is asked for again
             raise
         raise ProviderError(f"{model.name} ended its reply without completing it", retryable=True)
+
+    def _check_time(self, model: Model) -> None:
+        """Give up a request whose reply has not begun when the time is up: a server may read a prompt for hours.
+
+        Raises `LimitReached`; if nothing was found yet, `ProviderError`.
+        """
+        if self.context.meter.time_is_up:
+            if self.context.ledger.sources:
+                raise LimitReached("time")
+            limit = self.context.meter.budget.seconds or 0
+            raise ProviderError(f"{model.name} had not begun its reply when the time limit of {limit:g} s was reached")
 
     def _flush(self, deltas: list[Delta], ask: int) -> Iterator[Event]:
         if deltas:

@@ -131,6 +131,11 @@ class Problem(Struct):
     """The model's output that the service could not parse."""
 
     @property
+    def of_the_model(self) -> bool:
+        """Whether the service blames what the model wrote."""
+        return bool(self.written) or self.code == "tool_use_failed"
+
+    @property
     def status(self) -> int:
         """The HTTP status that matches the error, for one inside a 200 response."""
         if self.code.isdecimal() and 400 <= int(self.code) < 600:
@@ -209,7 +214,7 @@ class Judge(Struct, frozen=True):
     def refused(self, status: int, problem: Problem, headers: Mapping[str, str], *, tools: bool) -> ProviderError:
         """Return the error for a response without a reply to a request, which offered `tools` or not."""
         failure = self.failure(status, problem, headers, tools=tools)
-        if problem.written:
+        if problem.of_the_model:
             return BadGeneration(str(failure), self.secret.sub("***", problem.written))
         if status in (400, 422) and not failure.context_overflow:
             said = self.secret.sub("***", f"{problem.code} {problem.message}")

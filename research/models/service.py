@@ -118,7 +118,7 @@ class Service:
 
     def error_event(self, data: str, body: dict[str, Any]) -> ProviderError:
         """Return the error for an error event inside the reply to a request with this body."""
-        return self._judge.failure(200, problem_in(data.encode()), {}, tools="tools" in body)
+        return self._judge.refused(200, problem_in(data.encode()), {}, tools="tools" in body)
 
     def ended_early(self, why: str, last: str) -> ProviderError:
         """Return the error for a stream that ended before its reply was complete, after this event."""

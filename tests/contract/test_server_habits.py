@@ -12,6 +12,7 @@ import pytest
 
 import research
 from research._util import connections
+from research.agent.budget import Meter
 from research.agent.context import RunContext
 from research.config.settings import load
 from research.events import events as e
@@ -210,6 +211,28 @@ def test_a_first_request_that_is_too_long_fails_with_the_servers_words(place: Pa
     assert view.outcome == "failed"
     assert words in view.error
     assert words in view.answer
+
+
+@pytest.mark.parametrize(("before", "outcome"), [([], "failed"), ([SEARCH], "time")])
+def test_a_request_that_waits_when_the_time_is_up_is_given_up(
+    place: Path, before: list[FakeReply], outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, gate = iter(before), threading.Event()
+    late = threading.Event()
+    monkeypatch.setattr(Meter, "seconds", property(lambda self: 9.0 if late.is_set() else 0.0))
+
+    def reply(body: Body) -> FakeReply:
+        if found := next(asked, None):
+            return found
+        late.set()
+        return FakeReply(ANSWER, gate=gate, gate_after=0)
+
+    with FakeOpenAI(reply) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake", budget={"seconds": 5}))
+        gate.set()
+    assert (view.outcome, len(server.requests)) == (outcome, len(before) + 1)
+    assert ("had not begun its reply when the time limit of 5 s" in view.error) == (outcome == "failed")
 
 
 @pytest.mark.parametrize(
