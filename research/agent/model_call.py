@@ -286,7 +286,7 @@ class ModelCalls:
         def check() -> None:
             self.context.check_stop()
             if not length and request.purpose in step_purposes():
-                self._check_time(model)
+                _check_time(self.context, model)
 
         try:
             for piece in interruptible(model.stream(request), check):
@@ -296,35 +296,37 @@ class ModelCalls:
                 if length > LONGEST_REPLY:
                     raise ProviderError(f"{model.name} sent a reply longer than {LONGEST_REPLY // 10**6} MB")
                 if isinstance(piece, Completion):
-                    yield from self._flush(deltas, ask)
+                    yield from _flush(deltas, self.agent, ask)
                     return piece
                 if deltas and deltas[0].kind != piece.kind:
-                    yield from self._flush(deltas, ask)
+                    yield from _flush(deltas, self.agent, ask)
                 deltas.append(piece)
                 if time.monotonic() - last >= STREAM_EVERY_S:
-                    yield from self._flush(deltas, ask)
+                    yield from _flush(deltas, self.agent, ask)
                     last = time.monotonic()
         except ProviderError as error:
             error.at_work = error.at_work and not length  # a reply that has begun and stalled is asked for again
             raise
         raise ProviderError(f"{model.name} ended its reply without completing it", retryable=True)
 
-    def _check_time(self, model: Model) -> None:
-        """Give up a request whose reply has not begun when the time is up: a server may read a prompt for hours.
 
-        Raises `LimitReached`; if nothing was found yet, `ProviderError`.
-        """
-        if self.context.meter.time_is_up:
-            if self.context.ledger.sources:
-                raise LimitReached("time")
-            limit = self.context.meter.budget.seconds or 0
-            raise ProviderError(f"{model.name} had not begun its reply when the time limit of {limit:g} s was reached")
+def _check_time(context: RunContext, model: Model) -> None:
+    """Give up a request whose reply has not begun when the time is up: a server may read a prompt for hours.
 
-    def _flush(self, deltas: list[Delta], ask: int) -> Iterator[Event]:
-        if deltas:
-            text = without_nul("".join(d.text for d in deltas), str)
-            yield Streamed(agent=self.agent, ask=ask, text=text, kind=deltas[0].kind)
-            deltas.clear()
+    Raises `LimitReached`; if nothing was found yet, `ProviderError`.
+    """
+    if context.meter.time_is_up:
+        if context.ledger.sources:
+            raise LimitReached("time")
+        limit = context.meter.budget.seconds or 0
+        raise ProviderError(f"{model.name} had not begun its reply when the time limit of {limit:g} s was reached")
+
+
+def _flush(deltas: list[Delta], agent: str, ask: int) -> Iterator[Event]:
+    if deltas:
+        text = without_nul("".join(d.text for d in deltas), str)
+        yield Streamed(agent=agent, ask=ask, text=text, kind=deltas[0].kind)
+        deltas.clear()
 
 
 def _turn(context: RunContext, name: str, count: int) -> float | None:

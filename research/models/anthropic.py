@@ -166,7 +166,7 @@ class AnthropicModel(ServedModel):
         }
         if "temperature" in body and self._endpoint.kind in _PLATFORM_VERSIONS:
             body["anthropic_version"] = _PLATFORM_VERSIONS[self._endpoint.kind]
-        if "cache_control" not in self._rejected:
+        if "cache_control" not in self._rejected and self._endpoint.quirks.prompt_cache != "off":
             mark_cached(body)
         return body
 

@@ -51,6 +51,7 @@ _LESSONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     (r"thought_signature", {"signature_filler": "skip_thought_signature_validator"}),
     (r"system message must be|system role.{0,30}(first|beginning)", {"later_system": False}),
     (r"enable_thinking.{0,30}must be set to false", {"body": {"enable_thinking": False}}),
+    (r"cache_control", {"prompt_cache": "off"}),
     (r"content.{0,40}(non-?empty|must not be empty|min_length)", {"empty_content": "null"}),
 )  # fmt: skip
 """Refusals that teach a quirk of the service, each once; endpoints of a preset know their quirks from the start."""

@@ -38,6 +38,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     context: int = 0
     requests_per_minute: float = 0
     tokens_per_minute: float = 0
+    timeout_s: float = 0
     prices: dict[str, float] | None = None
     lists_models: bool = True
     local: bool = False
@@ -186,6 +187,7 @@ def _listed(settings: Settings, name: str) -> Listed:
         context=entry.context,
         requests_per_minute=entry.requests_per_minute,
         tokens_per_minute=entry.tokens_per_minute,
+        timeout_s=entry.timeout_s,
         prices=dict(entry.prices) if entry.prices is not None else None,
         lists_models=bool(preset.models),
         local=preset.local,

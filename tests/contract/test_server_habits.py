@@ -18,7 +18,8 @@ from research.config.settings import load
 from research.events import events as e
 from research.events.events import Event
 from research.events.view import RunView, fold
-from research.exports.progress import Patience
+from research.exports.json import as_dict
+from research.exports.progress import Patience, summary
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply, Script
@@ -331,6 +332,12 @@ def test_the_command_line_says_how_long_a_model_reads_its_prompt() -> None:
     assert "about 4,300 tokens (60 s)" in told[1060]
     view.apply(e.Streamed(ask=1, text="Japan", time=1100.0))
     assert not list(patience.lines(view, 1500.0))
+
+
+def test_tokens_read_from_a_cache_are_shown(place: Path) -> None:
+    view = seen(place, [SEARCH, FakeReply(ANSWER, usage=(2000, 10), cached=(1500, 0))])
+    assert "tokens (1,500 cached) · cost" in summary(view)
+    assert as_dict(view)["usage"]["cached_tokens"] == 1500
 
 
 def test_a_question_with_half_a_character_is_asked_without_it(place: Path) -> None:
