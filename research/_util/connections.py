@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     import httpx2
 
 ERROR_BYTES = 64 * 1024
+LONG_S = 20.0
+"""Seconds after which a failure between us and a server is probably a limit of time."""
+_GAVE_UP = {504, 524}
+"""What gateways answer when they have waited too long for a server, which may go on."""
+_BETWEEN = {0, 408, 502, 503, 520, 522}
+"""What they may do then, too, or for another reason."""
 END_S = 0.25
 """Seconds to wait for the end of the stream after a complete reply."""
 
@@ -43,6 +49,15 @@ def late(host: str, error: BaseException, endpoint: str) -> ProviderError:
     sent = kind == "ReadTimeout"
     hint = f"; if its model is slow, raise timeout_s of endpoint {endpoint!r}" if sent else ""
     return ProviderError(f"{host} timed out ({kind}){hint}", retryable=True, at_work=sent)
+
+
+def may_go_on(begun: float, status: int = 0) -> bool:
+    """Return whether a server may still be at work on a request that was sent then, and that failed just now.
+
+    `status` is what was answered; 0: the connection was lost.
+    """
+    waited = time.monotonic() - begun > LONG_S
+    return status in _GAVE_UP or (waited and status in _BETWEEN)
 
 
 @lru_cache(maxsize=64)

@@ -33,6 +33,14 @@ def convert(value: object, kind: type[T], *, strict: bool = True) -> T:
     return msgspec.convert(value, kind, strict=strict)
 
 
+def loosely(value: object, kind: type[T]) -> T | None:
+    """Convert what a server wrote beside its reply, numbers as text too; None if it is anything else."""
+    try:
+        return convert(value, kind, strict=False)
+    except msgspec.ValidationError:
+        return None
+
+
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     found = _decoders.get(kind)
     if found is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -46,11 +46,16 @@ def host_of(url: str | None) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+def address_of(host: str) -> IPv4Address | IPv6Address:
+    """Return the address that a host is written as; `localhost` is this machine.  Raises `ValueError` for other names."""
+    return ip_address("127.0.0.1" if host == "localhost" else host)
+
+
 def is_nearby(url: str) -> bool:
     """Return whether an address leads to this machine or to a private network, by its name."""
     host = urlsplit(url.strip()).hostname or ""
     try:
-        return ipaddress.ip_address(host).is_private
+        return address_of(host).is_private
     except ValueError:
         return "." not in host or host.endswith((".local", ".lan", ".internal", ".localhost"))
 

@@ -264,7 +264,8 @@ class ModelCalls:
                     raise
                 # A pause loses nothing, and the framework cannot continue without a reply.
                 if attempt == TRIES or error.at_work:
-                    raise RunPaused(str(error)) from error
+                    why = "; it may still be computed, so it is not sent again by itself" if error.at_work else ""
+                    raise RunPaused(f"{error}{why}") from error
                 backoff = random.uniform(0.5, 1.0) * 2 ** (attempt - 1)
                 wait_s = error.retry_after_s if error.retry_after_s is not None else backoff
                 yield Withdrawn(agent=self.agent, ask=ask, error=str(error), wait_s=wait_s)

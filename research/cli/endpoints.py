@@ -29,6 +29,8 @@ def add(commands: Commands) -> None:
     action.add_argument("--json", action="store_true", help="print one JSON object")
     action = actions.add("detect", "find model servers that run on this machine; asks loopback only", detect)
     action.add_argument("--json", action="store_true", help="print one JSON object")
+    action = actions.add("results", "print what works here: a table of all models that were tested", results)
+    action.add_argument("--format", choices=("md", "csv", "json"), default="md", help="default: md")
     action = actions.add("test", "do a job of three rounds with tool calls, and keep the result", test)
     action.add_argument("name", help="name of the endpoint")
     action.add_argument("--model", default="", metavar="NAME", help="default: the endpoint's own, or its only one")
@@ -57,6 +59,13 @@ def _declare_add(action: argparse.ArgumentParser) -> None:
         default=[],
         metavar="KIND=USD",
         help="for a million tokens: input=…, output=…, cache_read=…, cache_write=…",
+    )
+    action.add_argument(
+        "--wait",
+        type=positive_float,
+        default=0.0,
+        metavar="SECONDS",
+        help="without a byte, then a request is lost; default: 120, and no limit for servers nearby",
     )
     action.add_argument("--quirk", action="append", default=[], metavar="NAME=VALUE", help="see docs/endpoints.md")
     action.add_argument("--api-version", default="", help="of Azure, for addresses with deployments")
@@ -129,6 +138,7 @@ def _entry(arguments: argparse.Namespace) -> Entry:
         context=arguments.context,
         requests_per_minute=arguments.requests_per_minute,
         tokens_per_minute=arguments.tokens_per_minute,
+        timeout_s=arguments.wait,
         prices=prices or None,
         quirks={name: _value(value) for name, value in parse_pairs(arguments.quirk, "--quirk").items()},
         api_version=arguments.api_version,
@@ -202,6 +212,21 @@ def test(arguments: argparse.Namespace) -> int:
     else:
         print(f"{found.endpoint}: {found.line()}")
     return 0 if found.ok else 1
+
+
+def results(arguments: argparse.Namespace) -> int:
+    """Print the table of the models that were tested."""
+    from research.workbench import trial
+
+    found = trial.table(open_home(arguments).settings.home)
+    if arguments.format == "json":
+        _print({"tested": _built(found)})
+    elif arguments.format == "csv":
+        print(trial.as_csv(found), end="")
+    else:
+        rows = [trial.COLUMNS, ["---"] * len(trial.COLUMNS), *map(trial.cells, found)]
+        print("\n".join("| " + " | ".join(each.replace("|", "\\|") for each in row) + " |" for row in rows))
+    return 0
 
 
 def _tested(at: float) -> str:

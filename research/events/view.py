@@ -128,6 +128,8 @@ class RunView(PlanView, AuditView):
     tool_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
+    """Those of the prompts that services read from their caches."""
     estimated: bool = False
     cost_usd: float | None = 0.0
     """None if the price of any request is unknown."""
@@ -338,6 +340,7 @@ class RunView(PlanView, AuditView):
         self.model_calls += 1
         self.prompt_tokens += usage.prompt_tokens
         self.completion_tokens += usage.completion_tokens
+        self.cached_tokens += usage.cache_read_tokens
         self.estimated = self.estimated or usage.estimated
         known = usage.cost_usd is not None and self.cost_usd is not None
         self.cost_usd = (self.cost_usd or 0.0) + (usage.cost_usd or 0.0) if known else None

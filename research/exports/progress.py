@@ -108,6 +108,7 @@ def summary(view: RunView) -> str:
     references = [_reference(source) for source in view.cited_sources]
     cost = "unknown" if view.cost_usd is None else f"${view.cost_usd:.2f}"
     about = "about " if view.estimated else ""
+    cached = f" ({view.cached_tokens:,} cached)" if view.cached_tokens else ""
     end = (
         "The plan waits for your approval"
         if view.plan_waits
@@ -115,7 +116,7 @@ def summary(view: RunView) -> str:
     )
     spent = (
         f"{end} · {view.round_count()} rounds · {view.model_calls} model calls · {view.tool_calls} tool calls · "
-        f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens · cost {cost} · {view.seconds:.1f} s"
+        f"{about}{view.prompt_tokens + view.completion_tokens:,} tokens{cached} · cost {cost} · {view.seconds:.1f} s"
     )
     answer = f"Answer: {view.short}" if view.short else planned(view)
     memory = [recalled(view.recalled)] if view.recalled else []

@@ -96,6 +96,7 @@ class AnthropicModel(ServedModel):
         version = SAMPLING_VERSION if "temperature" in body else VERSION
         # Bedrock and Vertex have a version of their own, which the SDK sends.
         headers = {"anthropic-version": version} if self._endpoint.kind == "anthropic" else {}
+        data = ""
         with closing(self._service.events("/v1/messages", body, _is_last, headers, whole="content")) as events:
             for data in events:
                 event = self._service.read(data, Event)
@@ -103,7 +104,7 @@ class AnthropicModel(ServedModel):
                     raise self._service.error_event(data, body)
                 yield from reply.take(event)
         if not reply.stop_reason:
-            raise self._service.ended_early("no stop_reason")
+            raise self._service.ended_early("no stop_reason", data)
         if reply.stop_reason == "model_context_window_exceeded":
             raise ProviderError(f"too long for {self._model!r}: its context is full", context_overflow=True)
         yield reply.completion(position)
@@ -165,7 +166,7 @@ class AnthropicModel(ServedModel):
         }
         if "temperature" in body and self._endpoint.kind in _PLATFORM_VERSIONS:
             body["anthropic_version"] = _PLATFORM_VERSIONS[self._endpoint.kind]
-        if "cache_control" not in self._rejected:
+        if "cache_control" not in self._rejected and self._endpoint.quirks.prompt_cache != "off":
             mark_cached(body)
         return body
 

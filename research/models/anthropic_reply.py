@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from research._util import decoding
 from research.models import assembly
 from research.models.anthropic_request import THINKING, Block
 from research.models.heard import unseen
@@ -34,7 +35,8 @@ class _Usage(Struct):
 
 
 class _Message(Struct):
-    usage: _Usage | None = None
+    usage: Any = None
+    """`_Usage`; whatever else a server writes there says nothing of the reply."""
 
 
 class _Delta(Struct):
@@ -54,7 +56,7 @@ class Event(Struct):
     message: _Message | None = None
     content_block: Block | None = None
     delta: _Delta | None = None
-    usage: _Usage | None = None
+    usage: Any = None
     content: list[Block] | None = None
     stop_reason: str | None = None
     """Both of a whole reply, which is an event of type `message` here."""
@@ -73,8 +75,8 @@ class Reply:
 
     def take(self, event: Event) -> Iterator[Delta]:
         for usage in (event.message and event.message.usage, event.usage):
-            if usage:  # counts are cumulative, and omitted if unchanged
-                given = {name: count for name, count in msgspec.structs.asdict(usage).items() if count is not None}
+            if usage and (counts := decoding.loosely(usage, _Usage)):  # cumulative, and omitted if unchanged
+                given = {name: count for name, count in msgspec.structs.asdict(counts).items() if count is not None}
                 self._usage |= given
         if event.type == "message":
             for index, block in enumerate(event.content or ()):

@@ -7,7 +7,7 @@ addition, `reasoning` that of Ollama and newer vLLM, `reasoning_details` OpenRou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,8 @@ from research.models.chat_request import DETAILS, EXTRA
 from research.models.heard import unseen
 from research.models.usage import counted
 from research.types import Completion, Delta, Usage
+
+T = TypeVar("T")
 
 REASONING = "reasoning_content"
 
@@ -34,31 +36,48 @@ class _Function(Struct):
     name: str | None = None
     arguments: str | dict[str, Any] | None = None
     """A fragment of the JSON; Ollama and some gateways send the object itself."""
+    parameters: str | dict[str, Any] | None = None
+    """Another name for `arguments`."""
 
 
-class _Fragment(Struct):
+class _Fragment(_Function):
     index: int | str | None = None
-    id: str | None = None
+    id: str | int | None = None
     function: _Function | None = None
+    """Gateways also write its fields beside it."""
     extra_content: dict[str, Any] | None = None
 
 
 class _Said(Struct):
     """A delta, or the message of a whole reply."""
 
-    content: str | list[Any] | None = None
+    content: str | list[Any] | dict[str, Any] | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
     reasoning_details: list[dict[str, Any]] | None = None
-    tool_calls: list[_Fragment] | None = None
+    tool_calls: list[_Fragment] | _Fragment | None = None
+    function_call: _Function | None = None
+    """A call as OpenAI wrote it before there were several."""
 
 
 class _Choice(Struct):
     delta: _Said | None = None
     message: _Said | None = None
-    finish_reason: str | None = None
+    text: str | None = None
+    """The reply of the API before chat."""
+    finish_reason: Any = None
     native_finish_reason: str | None = None
+
+    @property
+    def said(self) -> _Said | None:
+        return self.delta or self.message or (_Said(self.text) if self.text else None)
+
+    @property
+    def reason(self) -> str:
+        """Why the reply ended, if it did; what is no text still says that."""
+        reason = self.finish_reason
+        return reason if isinstance(reason, str) else "stop" if reason else ""
 
 
 class _PromptDetails(Struct):
@@ -77,7 +96,7 @@ class _Usage(Struct):
 class Chunk(Struct):
     """One event of a stream, or a whole reply."""
 
-    choices: list[_Choice] | None = None
+    choices: list[_Choice] | _Choice | None = None
     usage: Any = None
     """`_Usage`; whatever else a server writes there says nothing of the reply."""
     error: Any = None
@@ -89,6 +108,16 @@ class Chunk(Struct):
 
 class _Call(assembly.Call):
     extra: dict[str, Any] | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether its arguments are a whole object."""
+        if not self.arguments.rstrip().endswith("}"):
+            return False
+        try:
+            return isinstance(msgspec.json.decode(self.arguments), dict)
+        except (ValueError, RecursionError):
+            return False
 
 
 class Reply:
@@ -108,19 +137,23 @@ class Reply:
         self._usage: Usage | None = None
 
     def take(self, chunk: Chunk) -> Iterator[Delta]:
-        self._usage = _usage(chunk.usage) or self._usage
-        for choice in chunk.choices or ():
-            if said := choice.delta or choice.message:
+        if chunk.usage:
+            self._usage = _usage(chunk.usage) or self._usage
+        for choice in _each(chunk.choices):
+            if said := choice.said:
                 yield from self._add_words(said)
-                for fragment in said.tool_calls or ():
-                    unseen(self._add_call(fragment))
+                for fragment in _each(said.tool_calls):
+                    unseen(self._add_call(fragment, fragment.function or fragment))
+                if said.function_call:
+                    unseen(self._add_call(_Fragment(), said.function_call))
                 assembly.check_number(self._calls, self._host)
-            self.finish_reason = choice.finish_reason or self.finish_reason
-            reasons = {(choice.finish_reason or "").lower(), (choice.native_finish_reason or "").lower()}
+            self.finish_reason = choice.reason or self.finish_reason
+            reasons = {choice.reason.lower(), (choice.native_finish_reason or "").lower()}
             self._unreadable = self._unreadable or bool(reasons & _UNREADABLE)
 
     def _add_words(self, said: _Said) -> Iterator[Delta]:
         content, thought = said.content, said.reasoning_content or said.reasoning or ""
+        content = [content] if isinstance(content, dict) else content
         if isinstance(content, list):  # Mistral sends its thinking as parts of the content
             thought += "".join(_words(part.get("thinking")) for part in content if isinstance(part, dict))
             content = "".join(_words(part) for part in content)
@@ -151,25 +184,24 @@ class Reply:
             else:
                 last[key] = [value] if key in _GROWS else value
 
-    def _add_call(self, fragment: _Fragment) -> str:
+    def _add_call(self, fragment: _Fragment, function: _Function) -> str:
         """Add a fragment to its call; return what it adds to the arguments."""
-        call, function = self._open.get(fragment.index), fragment.function or _Function()
-        # Ollama and Gemini have sent parallel calls with index 0 for all, or without an index: a new id, or another name
-        # without an id, starts a call.
-        other = call is not None and call.id and fragment.id and fragment.id != call.id
-        again = call is not None and call.name and function.name and not fragment.id
+        call, given = self._open.get(fragment.index), function.arguments or function.parameters
+        # Ollama and Gemini have sent parallel calls with index 0 for all, or without an index: a new id, or a name where
+        # the call is complete or has another one, starts a call.
+        other = call is not None and call.id and fragment.id and str(fragment.id) != call.id
+        again = call is not None and call.name and function.name and (function.name != call.name or call.complete)
         if call is None or other or again:
-            nameless = not (fragment.id or function.name) and (fragment.index is None or not function.arguments)
+            nameless = not (fragment.id or function.name) and (fragment.index is None or not given)
             if nameless and self._calls:
                 call = self._calls[-1]  # a part of the last call, such as its signature
             else:
                 call = self._open[fragment.index] = _Call()
                 self._calls.append(call)
-        call.id = call.id or fragment.id or ""
+        call.id = call.id or str(fragment.id or "")
         call.name = call.name or function.name or ""
         call.extra = fragment.extra_content or call.extra
-        given = function.arguments
-        added = msgspec.json.encode(given).decode() if isinstance(given, dict) else given or ""
+        added = given if isinstance(given, str) else msgspec.json.encode(given).decode() if given else ""
         call.parts.append(added)
         return added
 
@@ -196,9 +228,8 @@ class Reply:
 
 
 def _usage(value: Any) -> Usage | None:
-    try:
-        found = decoding.convert(value or {}, _Usage, strict=False)
-    except msgspec.ValidationError:
+    found = decoding.loosely(value, _Usage)
+    if found is None or found.prompt_tokens is None:
         return None
     details = found.prompt_tokens_details or _PromptDetails()
     read = details.cached_tokens or found.prompt_cache_hit_tokens
@@ -215,5 +246,10 @@ def _words(part: Any) -> str:
     if isinstance(part, list):
         return "".join(map(_words, part))
     if isinstance(part, dict):
-        return str(part.get("text") or "")
+        return _words(part.get("text") or part.get("value"))
     return part if isinstance(part, str) else ""
+
+
+def _each(found: list[T] | T | None) -> list[T]:
+    """Return a list as it is, and one thing as a list of one: gateways forget the list."""
+    return found if isinstance(found, list) else [] if found is None else [found]

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from research.models.endpoint import Quirks
+from research.models.families import wants_marks
 from research.models.schemas import is_closed, subset
 from research.types import Message, Request, ToolSpec
 
@@ -97,10 +98,24 @@ class Form(Struct, frozen=True):
         ]
 
 
+def mark_cached(messages: list[Wire]) -> None:
+    """Mark the ends of what later prompts will begin with: the system message, and the last two that are not the model's.
+
+    A single question is not marked: it would be written to the cache and never read.
+    """
+    system = [each for each in messages[:1] if each["role"] == "system"]
+    ends = [each for each in messages[1:] if each["role"] in ("user", "tool")][-2:]
+    for each in [*system, *ends] if len(messages) > 2 else []:
+        if each["content"]:
+            each["content"] = [{"type": "text", "text": each["content"], "cache_control": {"type": "ephemeral"}}]
+
+
 def body_of(request: Request, form: Form, model: str, limit: str | None) -> Wire:
     """Return the body of a request; `limit` is the parameter that limits the reply, if one is accepted."""
     quirks = form.quirks
     body: Wire = {"model": model, "messages": form.messages(request.messages)}
+    if quirks.prompt_cache == "marks" or (quirks.prompt_cache == "auto" and wants_marks(form.host, model)):
+        mark_cached(body["messages"])
     if quirks.streams:
         body["stream"] = True
         if quirks.usage_in_streams:

@@ -52,7 +52,7 @@ class ServedModel(ABC):
                 return
             except BadGeneration as failed:
                 # The service could not parse what the model wrote; our parser may, or asks the model again.
-                meant = "tool_calls" if set("{<[") & set(failed.written) else "stop"
+                meant = "tool_calls" if not failed.written or set("{<[") & set(failed.written) else "stop"
                 yield Completion(failed.written, finish_reason=meant)
                 return
             except RequestRejected as rejection:

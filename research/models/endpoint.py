@@ -49,6 +49,8 @@ class Quirks(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     """How the content of a message that has only calls is sent."""
     signature_filler: str = ""
     """A thought signature for calls that another service made."""
+    prompt_cache: Literal["auto", "marks", "off"] = "auto"
+    """Whether parts of a prompt are marked for the service's cache; `auto`: where the model wants it (see `families`)."""
     body: dict[str, Any] = {}
     """Further parameters of each request."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -60,6 +62,10 @@ _ADVICE = (
     (r"--jinja", "start llama.cpp's server with --jinja"),
 )
 """What to do about a server without tools, by what it says."""
+_SAYING = ("message", "msg", "detail", "details", "errors", "error_description", "reason", "title", "base_resp")
+"""Ends of the names of fields that say what is wrong, in the order in which they are looked for."""
+_TAG = re.compile(r"<[^<>]*>")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _KEY = re.compile(
     r"\bapi[ _-]?key\b.{0,60}\b(not valid|invalid|incorrect|wrong|expired|missing|required|unknown)|"
     r"\b(invalid|incorrect|wrong|expired|missing|unknown)\b.{0,30}\bapi[ _-]?key\b|API_KEY_INVALID",
@@ -125,6 +131,11 @@ class Problem(Struct):
     """The model's output that the service could not parse."""
 
     @property
+    def of_the_model(self) -> bool:
+        """Whether the service blames what the model wrote."""
+        return bool(self.written) or self.code == "tool_use_failed"
+
+    @property
     def status(self) -> int:
         """The HTTP status that matches the error, for one inside a 200 response."""
         if re.fullmatch(r"[45][0-9]{2}", self.code):
@@ -149,11 +160,11 @@ def problem_in(body: bytes) -> Problem:
         value = value[0]
     given = isinstance(value, dict) and (bool(value.get("error")) or value.get("object") == "error")
     error = (value.get("error") or value) if isinstance(value, dict) else value
+    message = _words(error)
     if not isinstance(error, dict):
-        return Problem(str(error), given=given, written=_unparsed(str(error)))
+        return Problem(message, given=given, written=_unparsed(message))
     details, meta = error.get("details"), error.get("metadata")
     code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
-    message = str(error.get("message") or error.get("detail") or error)
     if isinstance(meta, dict) and meta.get("raw"):  # OpenRouter repeats there what the host said
         message += f" ({meta['raw']})"
     return Problem(
@@ -164,6 +175,19 @@ def problem_in(body: bytes) -> Problem:
         given,
         str(error.get("failed_generation") or "") or _unparsed(message),
     )
+
+
+def _words(error: Any) -> str:
+    """Return what an error says: its text, that of its first part that has one, or all of it."""
+    if isinstance(error, str):
+        return error
+    if isinstance(error, list) and len(error) == 1 and "loc" not in error[0]:  # which says what it is about
+        return _words(error[0])
+    if isinstance(error, dict):
+        found = (value for part in _SAYING for key, value in error.items() if key.lower().endswith(part) and value)
+        if (said := next(found, None)) is not None:
+            return _words(said)
+    return msgspec.json.encode(error).decode()
 
 
 def _unparsed(message: str) -> str:
@@ -182,10 +206,15 @@ class Judge(Struct, frozen=True):
     """Describes valid urls."""
     secret: re.Pattern[str]
 
+    def quoted(self, text: str) -> str:
+        """Return the beginning of what the service said, without the key."""
+        # Redact before clipping: half a key is a leak too.
+        return clip(" ".join(_CONTROL.sub(" ", self.secret.sub("***", text)).split()), 300) or "nothing"
+
     def refused(self, status: int, problem: Problem, headers: Mapping[str, str], *, tools: bool) -> ProviderError:
         """Return the error for a response without a reply to a request, which offered `tools` or not."""
         failure = self.failure(status, problem, headers, tools=tools)
-        if problem.written:
+        if problem.of_the_model:
             return BadGeneration(str(failure), self.secret.sub("***", problem.written))
         if status in (400, 422) and not failure.context_overflow:
             said = self.secret.sub("***", f"{problem.code} {problem.message}")
@@ -196,8 +225,9 @@ class Judge(Struct, frozen=True):
         self, status: int, problem: Problem, headers: Mapping[str, str], *, tools: bool = False
     ) -> ProviderError:
         """Return the error with the service's own message, for a response or for an event inside one."""
-        # Redact before clipping: half a key is a leak too.
-        said = clip(" ".join(self.secret.sub("***", problem.message).split()), 300)
+        said = self.quoted(_TAG.sub(" ", problem.message) if problem.message.lstrip()[:1] == "<" else problem.message)
+        if place := urlsplit(headers.get("location", "")).netloc:
+            said = f"a redirect to {place}"
         if status < 400:
             if not problem.given:
                 url = self.endpoint.url_name

@@ -14,6 +14,16 @@ RESPONSES: Final[dict[str, str]] = {
 """By host, the models that are asked through the Responses API, as a pattern of the beginning of their names."""
 
 
+MARKS: Final[dict[str, str]] = {"openrouter.ai": "anthropic/"}
+"""By host, the models whose prompts are cached where `cache_control` says so, in the same form."""
+
+
+def wants_marks(host: str, model: str) -> bool:
+    """Return whether a model of this host caches the parts of a prompt that are marked, and no others."""
+    pattern = MARKS.get(host)
+    return bool(pattern and re.match(pattern, model))
+
+
 def api_of(host: str, model: str) -> Literal["chat", "responses"]:
     """Return the API of OpenAI that a model of this host wants."""
     pattern = RESPONSES.get(host)

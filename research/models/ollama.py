@@ -18,6 +18,7 @@ import msgspec
 from research.errors import ProviderError
 from research.models import tokens
 from research.models.endpoint import Endpoint
+from research.models.failures import NoTools
 from research.models.ollama_wire import BadCallError, Facts, Listing, Reply, Running, Server, messages_of
 from research.models.redacted import redacted
 from research.models.usage import believed, unreadable, whole_number
@@ -47,6 +48,7 @@ class OllamaModel:
         self._facts: Facts | None = None
         self._ask_again = 0.0
         """When a server that did not say may be asked again."""
+        self._refuses_tools = False
         self._ratio = 1.0
         """Ollama's count of a prompt by ours, the largest so far."""
 
@@ -63,7 +65,7 @@ class OllamaModel:
     @property
     def native(self) -> bool:
         """Whether the model has tool calls of its own; yes if Ollama does not say."""
-        return not self.facts.capabilities or "tools" in self.facts.capabilities
+        return not self._refuses_tools and (not self.facts.capabilities or "tools" in self.facts.capabilities)
 
     @property
     def window(self) -> int:
@@ -100,6 +102,9 @@ class OllamaModel:
             # The model's mistake, and not the server's: the run asks again, and tells the model what was wrong.
             yield Completion(error.written, finish_reason=f"bad_tool_call:{error}")
             return
+        except NoTools:
+            self._refuses_tools = True
+            raise
         if not reply.done:
             raise ProviderError(f"the reply of {self._server.url} ended early (no `done`)", retryable=True)
         completion = believed(reply.completion(len(request.messages)))

@@ -17,6 +17,7 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
 from research.models.endpoint import Endpoint
+from research.models.failures import NoTools
 from research.models.heard import unseen
 from research.models.lines import counted as counted_lines
 from research.models.lines import lines
@@ -73,10 +74,13 @@ class Server:
         """Post a chat request and yield its lines.  Raises `ProviderError`."""
         import httpx2
 
+        begun = time.monotonic()
         try:
             with self._client().stream("POST", "api/chat", json=body) as response:
                 if not response.is_success:
-                    raise self._failure(response.status_code, _read(response, _ERROR_BYTES))
+                    failure = self._failure(response.status_code, _read(response, _ERROR_BYTES))
+                    failure.at_work = connections.may_go_on(begun, response.status_code)
+                    raise failure
                 texts = codecs.iterdecode(_bounded(response.iter_bytes()), "utf-8-sig", "replace")
                 for text in counted_lines(filter(str.strip, lines(texts, "Ollama")), "Ollama"):
                     line = self._decoded(text.encode(), Line)
@@ -84,7 +88,9 @@ class Server:
                         raise self._failure(500, line.error.encode())
                     yield line
         except httpx2.RequestError as error:
-            raise self._lost(error) from error
+            lost = self._lost(error)
+            lost.at_work = lost.at_work or connections.may_go_on(begun)
+            raise lost from error
 
     def post(self, path: str, body: dict[str, Any], kind: type[T]) -> T:
         """Post a request and return its answer.  Raises `ProviderError`."""
@@ -136,7 +142,7 @@ class Server:
         if ends:
             return BadCallError(f"{self._model!r} wrote a call that Ollama cannot read: {said}", written)
         if "does not support tools" in lower:
-            return ProviderError(
+            return NoTools(
                 f"{self._model!r} at {self.url} cannot be offered tools: choose the protocol `tagged`.  It said: {said}"
             )
         if _OVERFLOW.search(said):

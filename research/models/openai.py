@@ -51,6 +51,7 @@ _LESSONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     (r"thought_signature", {"signature_filler": "skip_thought_signature_validator"}),
     (r"system message must be|system role.{0,30}(first|beginning)", {"later_system": False}),
     (r"enable_thinking.{0,30}must be set to false", {"body": {"enable_thinking": False}}),
+    (r"cache_control", {"prompt_cache": "off"}),
     (r"content.{0,40}(non-?empty|must not be empty|min_length)", {"empty_content": "null"}),
 )  # fmt: skip
 """Refusals that teach a quirk of the service, each once; endpoints of a preset know their quirks from the start."""
@@ -98,7 +99,7 @@ class OpenAIModel(ServedModel):
         yield from self._stream_chat(body, position) if "messages" in body else self._stream_items(body, position)
 
     def _stream_chat(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
-        reply = chat_reply.Reply(self._service.host)
+        reply, data = chat_reply.Reply(self._service.host), ""
         with closing(self._service.events("/chat/completions", body, _DONE.__eq__, whole="choices")) as events:
             for data in events:
                 if data == _DONE:
@@ -112,11 +113,11 @@ class OpenAIModel(ServedModel):
         self._reasoning_name = reply.reasoning_name or self._reasoning_name
         # A reply is complete when it has a finish reason; some servers forget to send `[DONE]`.
         if not reply.finish_reason or reply.finish_reason in chat_reply.BROKEN:
-            raise self._service.ended_early(reply.finish_reason or "no finish_reason")
+            raise self._service.ended_early(reply.finish_reason or "no finish_reason", data)
         yield reply.completion(position)
 
     def _stream_items(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
-        reply = responses.Reply(self._service.host)
+        reply, data = responses.Reply(self._service.host), ""
         with closing(self._service.events("/responses", body, _is_end, whole="output")) as events:
             for data in events:
                 event = self._service.read(data, responses.Event)
@@ -130,7 +131,7 @@ class OpenAIModel(ServedModel):
         if ended and ended.error:
             raise self._service.error_event(msgspec.json.encode({"error": ended.error}).decode(), body)
         if ended is None or ended.status not in ("completed", "incomplete"):
-            raise self._service.ended_early((ended and ended.status) or "no response.completed")
+            raise self._service.ended_early((ended and ended.status) or "no response.completed", data)
         yield reply.completion(position)
 
     def _adapt(self, rejection: RequestRejected, body: dict[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from research._util import decoding
 from research.models import assembly
 from research.models.endpoint import Quirks
 from research.models.heard import unseen
@@ -131,7 +132,8 @@ class _Incomplete(Struct):
 class _Response(Struct):
     status: str | None = None
     output: list[Item] | None = None
-    usage: _Usage | None = None
+    usage: Any = None
+    """`_Usage`; whatever else a server writes there says nothing of the reply."""
     error: dict[str, Any] | None = None
     incomplete_details: _Incomplete | None = None
 
@@ -214,8 +216,8 @@ class Reply:
         )
 
     def _counted(self) -> Usage | None:
-        usage = self.ended.usage if self.ended else None
-        if usage is None:
+        usage = decoding.loosely(self.ended.usage, _Usage) if self.ended else None
+        if usage is None or usage.input_tokens is None:
             return None
         cached = (usage.input_tokens_details or _Details()).cached_tokens
         return counted(usage.input_tokens, usage.output_tokens, cached)

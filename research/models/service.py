@@ -36,7 +36,7 @@ _FRAMES = "application/vnd.amazon.eventstream"
 _EVENT = re.compile(r"\s*(?:data|event|id|retry)?:")
 _TOLD_AT = 6
 """Characters that tell an event stream from JSON."""
-_BETWEEN = re.compile(r"(?:\s|data:|\[DONE\])*+")
+_SPACE = re.compile(r"(?:\s|data:|\[DONE\])*+")
 _LISTING_BYTES = 16 * 1024 * 1024
 _REPLY_BYTES = 64_000_000
 """Bytes of all events of a reply; an event of one token has about 250."""
@@ -83,8 +83,8 @@ class Service:
         A reply that is not streamed is yielded as one; it is an object with the field `whole`.
         Raises `RequestRejected`, or another `ProviderError`.
         """
-        with self._sent(lambda: self._carrier.post(path, body, headers or {}), body) as response:
-            coming = lines.counted(self._coming(response, body, whole), self.host)
+        with self._sent(lambda: self._carrier.post(path, body, headers or {}), tools="tools" in body) as response:
+            coming = lines.counted(self._coming(response, whole), self.host)
             for data in coming:
                 yield data
                 if is_last(data):
@@ -99,10 +99,10 @@ class Service:
         headers: Mapping[str, str] | None = None,
     ) -> T:
         """Get a list from the service.  Raises `ProviderError`."""
-        with self._sent(lambda: self._carrier.get(path, params or {}, headers or {}), {}) as response:
+        with self._sent(lambda: self._carrier.get(path, params or {}, headers or {})) as response:
             body = _read(response, _LISTING_BYTES, sdk.LIST_S).removeprefix(codecs.BOM_UTF8)
             if not body.lstrip().startswith((b"{", b"[")):
-                raise self._judge.failure(response.status_code, problem_in(body), response.headers)
+                raise _NoReply(response, body)
         try:
             return decoding.decode(body, type)
         except (ValueError, RecursionError) as error:
@@ -113,38 +113,42 @@ class Service:
         try:
             return decoding.decode(data, type)
         except (ValueError, RecursionError) as error:
-            raise ProviderError(f"{self.host} sent an unreadable event: {error}", retryable=True) from error
+            came = self._judge.quoted(data)
+            raise ProviderError(f"{self.host} sent an unreadable event ({error}): {came}", retryable=True) from error
 
     def error_event(self, data: str, body: dict[str, Any]) -> ProviderError:
         """Return the error for an error event inside the reply to a request with this body."""
-        return self._judge.failure(200, problem_in(data.encode()), {}, tools="tools" in body)
+        return self._judge.refused(200, problem_in(data.encode()), {}, tools="tools" in body)
 
-    def ended_early(self, why: str) -> ProviderError:
-        """Return the error for a stream that ended before its reply was complete."""
-        return ProviderError(f"the reply of {self.host} ended early ({why})", retryable=True)
+    def ended_early(self, why: str, last: str) -> ProviderError:
+        """Return the error for a stream that ended before its reply was complete, after this event."""
+        came = f"its last event was {self._judge.quoted(last)}" if last else "it held no event"
+        return ProviderError(f"the reply of {self.host} ended early ({why}); {came}", retryable=True)
 
     @contextmanager
-    def _sent(self, send: Callable[[], httpx2.Response], body: dict[str, Any]) -> Iterator[httpx2.Response]:
+    def _sent(self, send: Callable[[], httpx2.Response], *, tools: bool = False) -> Iterator[httpx2.Response]:
         """Send a request, and close its response in the end.  Raises `ProviderError`, also for failures inside."""
         import httpx2
 
+        begun = time.monotonic()
         try:
             response = send()
             try:
                 yield response
             finally:
                 response.close()
-        except self._failures.status as error:
-            answer = error.response
+        except (self._failures.status, _NoReply) as error:
+            answer, said = error.response, error.said if isinstance(error, _NoReply) else error.response.content
+            failure = self._judge.refused(answer.status_code, problem_in(said), answer.headers, tools=tools)
+            failure.at_work = connections.may_go_on(begun, answer.status_code)
             # Without the SDK's error, whose text contains what the service said, a key perhaps.
-            problem, tools = problem_in(answer.content), "tools" in body
-            raise self._judge.refused(answer.status_code, problem, answer.headers, tools=tools) from None
+            raise failure from None
         except self._failures.connection as error:
-            raise self._lost(error.__cause__ or error) from error
+            raise self._lost(error.__cause__ or error, begun) from error
         except httpx2.RequestError as error:
-            raise self._lost(error) from error
+            raise self._lost(error, begun) from error
 
-    def _coming(self, response: httpx2.Response, body: dict[str, Any], whole: str) -> Iterator[str]:
+    def _coming(self, response: httpx2.Response, whole: str) -> Iterator[str]:
         """Yield the data of each event.  The body tells whether it is a stream: gateways send wrong content types."""
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == _FRAMES:
@@ -161,8 +165,7 @@ class Service:
             text = "".join(self._whole(start, texts))
             values = _values(text)
             if not values or not all(isinstance(value, dict) and whole in value for value in values):
-                problem, tools = problem_in(text.encode()), "tools" in body
-                raise self._judge.refused(response.status_code, problem, response.headers, tools=tools)
+                raise _NoReply(response, text.encode())
             yield from (msgspec.json.encode(value).decode() for value in values)
 
     def _whole(self, start: str, texts: Iterator[str]) -> Iterator[str]:
@@ -181,13 +184,13 @@ class Service:
                 raise ProviderError(f"the reply of {self.host} is longer than {_REPLY_BYTES // 10**6} MB")
             yield piece
 
-    def _lost(self, error: BaseException) -> ProviderError:
-        """Return the error for a failure below HTTP."""
+    def _lost(self, error: BaseException, begun: float) -> ProviderError:
+        """Return the error for a failure below HTTP of a request that was sent then."""
         import httpx2
 
         if isinstance(error, httpx2.TimeoutException):
             return connections.late(self.host, error, self._endpoint.name)
-        why = str(error) or type(error).__name__
+        why, at_work = str(error) or type(error).__name__, connections.may_go_on(begun)
         setting = self._endpoint.url_name
         if refused := connections.refusal(error):
             return ProviderError(f"{self.url} cannot be used: {refused}; enter another {setting}")
@@ -198,7 +201,15 @@ class Service:
                 f"cannot reach {self.url} ({why}): check that the server runs and that {setting} is correct",
                 retryable=True,  # a server that restarts is unreachable for a moment
             )
-        return ProviderError(f"the connection to {self.host} was lost ({why})", retryable=True)
+        return ProviderError(f"the connection to {self.host} was lost ({why})", retryable=True, at_work=at_work)
+
+
+class _NoReply(Exception):
+    """A response of status 200 that is no reply."""
+
+    def __init__(self, response: httpx2.Response, said: bytes) -> None:
+        self.response = response
+        self.said = said
 
 
 def _separate(data: str) -> Iterator[str]:
@@ -218,7 +229,7 @@ def _values(body: str) -> list[Any]:
     decoder, at = json.JSONDecoder(), 0
     try:
         while at < len(body):
-            match = _BETWEEN.match(body, at)
+            match = _SPACE.match(body, at)
             at = match.end() if match else at
             if at < len(body):
                 value, at = decoder.raw_decode(body, at)

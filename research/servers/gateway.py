@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import ipaddress
 import re
 import socket
 import sys
@@ -23,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from research._util.http import address_of
 from research.config.endpoints import BY_SETTINGS
 from research.engine.rate_limit import RateLimiter
 from research.errors import ConfigError, ProviderError, StoreUnavailable
@@ -107,7 +107,7 @@ def _run(gateway: Gateway, listener: socket.socket) -> None:
 def listening(options: Options) -> socket.socket:
     """Return the socket to serve on.  Raises `ConfigError`, also for other machines without a token."""
     try:
-        address = ipaddress.ip_address("127.0.0.1" if options.host == "localhost" else options.host)
+        address = address_of(options.host)
     except ValueError:
         raise ConfigError(f"--host {options.host}: give an IP address, such as 127.0.0.1 or 0.0.0.0") from None
     if not address.is_loopback and not options.token:
@@ -318,7 +318,7 @@ class Gateway:
             return
         host = request.headers.get("host", "").rpartition(":")[0].strip("[]") or request.headers.get("host", "")
         with suppress(ValueError):
-            if host == "localhost" or ipaddress.ip_address(host).is_loopback:
+            if address_of(host).is_loopback:
                 if "origin" in request.headers:
                     raise Refused(403, "forbidden", "pages of websites cannot use the gateway without a token")
                 return

@@ -6,7 +6,6 @@ the owner's settings.  Standard output carries the protocol, so nothing else may
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import sys
 import threading
@@ -25,6 +24,7 @@ from mcp.server.mcpserver.exceptions import ToolError as RefusedCall
 from pydantic import Field
 
 from research import defaults
+from research._util.http import address_of
 from research.errors import ConfigError, ToolError, WorkbenchError
 from research.events.events import Event
 from research.events.recipe import Budget
@@ -243,7 +243,7 @@ def _listening(http: str) -> socket.socket:
     try:
         parts = urlsplit(f"//{http}")
         host, port = parts.hostname or "", parts.port
-        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+        address = address_of(host)
     except ValueError:
         raise ConfigError(problem) from None
     if not address.is_loopback or port is None or parts.netloc != http or "@" in http:

@@ -19,6 +19,7 @@ Kind = Literal[
     "share",
     "row",
     "evaluation",
+    "models",
     "spent",
     "declined",
     "tested",

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from msgspec import Struct
 
@@ -19,7 +19,8 @@ from research.citations.verifiers import MODEL, RULES, Pair
 from research.config.endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
-from research.types import Completion, Message, Model, Priced, Request, Served, Usage
+from research.models.failures import NoTools, RequestRejected
+from research.types import Completion, Message, Model, Priced, Request, Served, ToolSpec, Usage
 from research.workbench import endpoints, health, trial, verifiers
 
 if TYPE_CHECKING:
@@ -305,14 +306,40 @@ def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
                 some = f", e.g. {', '.join(models[:3])}" if models else ""
                 return Check(kind, "ok", f"{len(models)} models{some}", tuple(models))
             return Check(kind, "ok", "not asked: it lists no models" if isinstance(model, Served) else "can be used")
-        for piece in model.stream(Request((Message("user", "Answer with the one word: ready"),), purpose="conclude")):
-            if isinstance(piece, Completion):
-                break
+        how = _short_question(model)
     except WorkbenchError as error:
         hint = f"; the server has {', '.join(models[:8])}" if models and wanted not in models else ""
         return Check(kind, "broken", f"{error}{hint}", tuple(models))
-    took = f"{name} answers, after {time.monotonic() - started:.1f} s"
+    took = f"{name} answers{how}, after {time.monotonic() - started:.1f} s"
     return Check(kind, "ok", f"{took}; {_price(model)}", tuple(models))
+
+
+def _short_question(model: Model) -> str:
+    """Ask as a run does, with a tool; return how the model answers.  Raises `WorkbenchError`."""
+    question, native = (
+        (Message("user", "How many people live in Japan? Look it up with one call of `search`."),),
+        model.native,
+    )
+    request = Request(question, (_SEARCH,) if native else (), purpose="act" if native else "conclude")
+    try:
+        reply = _completion(model, request)
+    except (NoTools, RequestRejected):
+        if model.native:
+            raise
+        _completion(model, Request(question, purpose="conclude"))
+        return " (it refuses tools: runs ask it in tagged text)"
+    return " with a tool call" if reply.calls else ""
+
+
+def _completion(model: Model, request: Request) -> Completion:
+    return next(piece for piece in model.stream(request) if isinstance(piece, Completion))
+
+
+_SEARCH: Final = ToolSpec(
+    "search",
+    "Search for facts.",
+    {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+)
 
 
 def _price(model: Model) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from research import plugins
 from research._util import decoding
+from research._util.http import address_of
 from research.config import endpoints, saved_endpoints
 from research.config.endpoints import BY_SETTINGS, Configured, Entry, Preset
 from research.config.settings import Settings
@@ -38,6 +38,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     context: int = 0
     requests_per_minute: float = 0
     tokens_per_minute: float = 0
+    timeout_s: float = 0
     prices: dict[str, float] | None = None
     lists_models: bool = True
     local: bool = False
@@ -186,6 +187,7 @@ def _listed(settings: Settings, name: str) -> Listed:
         context=entry.context,
         requests_per_minute=entry.requests_per_minute,
         tokens_per_minute=entry.tokens_per_minute,
+        timeout_s=entry.timeout_s,
         prices=dict(entry.prices) if entry.prices is not None else None,
         lists_models=bool(preset.models),
         local=preset.local,
@@ -270,9 +272,8 @@ def _convert(value: Any, kind: Any, what: str) -> Any:
 
 def is_loopback(url: str) -> bool:
     """Return whether an address leads to this machine, by its name."""
-    host = urlsplit(url).hostname or ""
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return address_of(urlsplit(url).hostname or "").is_loopback
     except ValueError:
         return False
 

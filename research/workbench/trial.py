@@ -1,11 +1,17 @@
-"""A trial of an endpoint: a small job of three rounds with tool calls, whose result is kept in the home folder."""
+"""A trial of a model: a small job of three rounds with tool calls, then a long prompt whose reply is stopped.
+
+The results are kept in the home folder; together they are the table of what works here.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -19,24 +25,32 @@ from research.config.endpoints import BY_SETTINGS
 from research.config.settings import Settings
 from research.errors import ConfigError, WorkbenchError
 from research.models import tokens
-from research.types import Completion, Message, Model, Priced, Request, Served, ToolCall, ToolSpec, Usage
+from research.text import cell
+from research.types import Completion, Message, Model, Priced, Request, Served, ToolCall, ToolSpec, Usage, Windowed
 from research.workbench import endpoints
 
 if TYPE_CHECKING:
     from research.config.endpoints import Configured
 
 FILE: Final = "endpoint-tests.json"
-"""The file in the home folder with the result of each endpoint's last trial."""
+"""The file in the home folder with the last trial of each model."""
+STOPS_WITHIN_S: Final = 2.0
 MOST_REQUESTS: Final = 6
 """Requests after which a model that goes on calling tools has failed."""
 _TASK: Final = (
     "A secret word is in a safe, and the code of the safe is in the red box. Open the red box with `open_box`, then open "
     "the safe with the code, using `open_safe`: one call at a time, and never guess. Then answer with the secret word alone."
 )
+_LINES: Final = 400
+"""Lines of the long prompt, about 5,600 tokens: servers that cut prompts cut it."""
+_LONG: Final = (
+    "Which word does the second line of this list name as the password? Answer with it first, then count from one to three "
+    "hundred in words."
+)
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """What worked when an endpoint was tested."""
+    """What worked when a model was tested."""
 
     endpoint: str
     model: str
@@ -55,17 +69,31 @@ class Trial(Struct, frozen=True, kw_only=True):
     """Whether it reports the tokens it used."""
     reads_prompt: bool = True
     """False: it reported far fewer tokens than were sent, so it has cut the prompt."""
+    long_prompt: bool | None = None
+    """Whether it found what stood at the beginning of a long prompt; None: not tried."""
+    stops: bool | None = None
+    """Whether its reply could be stopped; None: it came at once."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = None
     seconds: float = 0.0
     problem: str = ""
 
+    @property
+    def also(self) -> dict[str, bool | None]:
+        """What worked besides the job; None: not tried."""
+        return {
+            "streaming": self.streams,
+            "token counts": self.usage,
+            "long prompts": self.long_prompt,
+            "stopping": self.stops,
+        }
+
     def line(self) -> str:
         """Return the result as a sentence."""
         if self.ok:
-            worked = [word for word, has in (("streaming", self.streams), ("token counts", self.usage)) if has]
-            also = f", {' and '.join(worked)}" if worked else ""
+            worked = [word for word, has in self.also.items() if has]
+            also = f"; {', '.join(worked)} too" if worked else ""
             return f"{self.rounds} rounds with tool calls{also} worked with {self.model} in {self.seconds:.1f} s"
         return f"{self.model}: {self.problem}"
 
@@ -97,8 +125,12 @@ def run(bench: Host, name: str, model: str = "") -> Trial:
     except WorkbenchError as error:
         problem = str(error)
     found = job.result(name, model, time.monotonic() - started, problem)
+    if found.ok:
+        with suppress(WorkbenchError):  # the job was done all the same
+            job.read_long_prompt()
+        found = job.result(name, model, found.seconds, "")
     found = msgspec.structs.replace(found, problem=mask_keys(found.problem, list(bench.settings.secrets())))
-    _keep(bench.settings.home, found)
+    keep(bench.settings.home, found)
     return found
 
 
@@ -122,6 +154,34 @@ def chosen_model(bench: Host, name: str) -> str:
 
 def results(home: Path) -> dict[str, Trial]:
     """Return the last trial of each endpoint.  Raises `ConfigError` if the file is damaged."""
+    return {each.endpoint: each for each in sorted(_read(home).values(), key=lambda each: each.at)}
+
+
+def table(home: Path) -> list[Trial]:
+    """Return the last trial of each model, in the order of their names.  Raises `ConfigError` if the file is damaged."""
+    return sorted(_read(home).values(), key=lambda each: (each.endpoint, each.model))
+
+
+COLUMNS: Final = ("model", "tools", *Trial(endpoint="", model="", at=0, ok=True).also, "seconds", "tested", "problem")
+"""Of the table of what works here."""
+
+
+def cells(found: Trial) -> list[str]:
+    """Return what stands in the columns of the table for a trial."""
+    words = {True: "yes", False: "no", None: ""}
+    day = time.strftime("%Y-%m-%d", time.gmtime(found.at))
+    worked = [words[each] for each in (found.ok, *found.also.values())]
+    return [f"{found.endpoint}:{found.model}", *worked, f"{found.seconds:.1f}", day, found.problem]
+
+
+def as_csv(found: list[Trial]) -> str:
+    """Return the table for a spreadsheet; no cell is a formula."""
+    out = io.StringIO()
+    csv.writer(out).writerows([COLUMNS, *([cell(each) for each in cells(one)] for one in found)])
+    return out.getvalue()
+
+
+def _read(home: Path) -> dict[str, Trial]:
     try:
         return decoding.decode((home / FILE).read_bytes(), dict[str, Trial])
     except FileNotFoundError:
@@ -130,22 +190,21 @@ def results(home: Path) -> dict[str, Trial]:
         raise ConfigError(f"{home / FILE} cannot be read: {error}; delete it and test the endpoints again") from error
 
 
-def forget(home: Path, name: str) -> Trial | None:
-    """Remove and return the result of an endpoint that is removed."""
-    everything = results(home)
-    found = everything.pop(name, None)
+def forget(home: Path, name: str) -> list[Trial]:
+    """Remove and return the results of an endpoint that is removed."""
+    everything = _read(home)
+    found = [each for each in everything.values() if each.endpoint == name]
     if found:
-        _write(home, everything)
+        _write(home, {key: each for key, each in everything.items() if each.endpoint != name})
     return found
 
 
-def _keep(home: Path, found: Trial) -> None:
-    _write(home, {**results(home), found.endpoint: found})
-
-
-def keep(home: Path, found: Trial) -> None:
-    """Keep a result again that `forget` returned."""
-    _keep(home, found)
+def keep(home: Path, *found: Trial) -> None:
+    """Keep these results in place of earlier ones of the same models."""
+    # Earlier versions kept one for each endpoint, under its name.
+    names = {each.endpoint for each in found}
+    earlier = {key: each for key, each in _read(home).items() if key not in names}
+    _write(home, earlier | {f"{each.endpoint}:{each.model}": each for each in found})
 
 
 def _write(home: Path, everything: Mapping[str, Trial]) -> None:
@@ -168,6 +227,8 @@ class _Job:
         self._usage: list[Usage] = []
         self._streams = self._reports = False
         self._reads_prompt = True
+        self._long_prompt: bool | None = None
+        self._stops: bool | None = None
         self._answer = ""
 
     def run(self) -> None:
@@ -200,6 +261,30 @@ class _Job:
                 )
             )
             self._messages += [Message("tool", self._use(call), call_id=call.id) for call in calls]
+
+    def read_long_prompt(self) -> None:
+        """Ask for a word at the beginning of a long prompt, and stop the reply when it came."""
+        word = f"osprey-{secrets.randbelow(9000) + 1000}"
+        lines = [f"{n}. A heron waits at the water's edge until noon." for n in range(1, _LINES)]
+        lines.insert(1, f"The password is {word}.")
+        messages = (Message("user", "\n".join([*lines, _LONG])),)
+        sent = tokens.count_messages(messages, self._model.name)
+        if isinstance(self._model, Windowed) and 0 < self._model.window < sent + 1000:
+            return
+        said, usage = "", Usage(sent, 0, estimated=True)
+        pieces = self._model.stream(Request(messages, max_tokens=1024))
+        for piece in pieces:
+            if isinstance(piece, Completion):
+                said, usage = piece.text, piece.usage or usage
+            elif piece.kind == "text":
+                said += piece.text
+                if word in said and isinstance(pieces, Generator):
+                    begun = time.monotonic()
+                    pieces.close()
+                    self._stops = time.monotonic() - begun < STOPS_WITHIN_S
+                    break
+        self._long_prompt = word in said
+        self._usage.append(usage)
 
     def _count(self, completion: Completion) -> None:
         sent = tokens.count_messages(self._messages, self._model.name)
@@ -237,6 +322,8 @@ class _Job:
             streams=self._streams,
             usage=self._reports,
             reads_prompt=self._reads_prompt,
+            long_prompt=self._long_prompt,
+            stops=self._stops,
             prompt_tokens=sum(each.prompt_tokens for each in self._usage),
             completion_tokens=sum(each.completion_tokens for each in self._usage),
             cost_usd=sum(known)

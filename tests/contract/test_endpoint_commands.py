@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,10 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 
 
 def does_the_job(body: Body) -> FakeReply:
-    """Open the box, then the safe, then answer with its word."""
+    """Open the box, then the safe, then answer with its word; and read the second line of a long prompt."""
+    if "tools" not in body:
+        word = body["messages"][0]["content"].splitlines()[1].removeprefix("The password is ")
+        return FakeReply(deltas=[{"content": each} for each in (word, *" one" * 300)])
     results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
     if not results:
         return FakeReply(calls=[("open_box", {"colour": "red"})])
@@ -55,11 +59,11 @@ def does_the_job(body: Body) -> FakeReply:
 
 def test_an_endpoint_is_added_listed_and_removed(run: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{KEY}\n"))
-    words = "--context 128000 --price input=1.25 --price output=10 --requests-per-minute 60 --quirk temperature=false"
+    words = "--context 128000 --price input=1.25 --price output=10 --requests-per-minute 60 --wait 300 --quirk temperature=false"
     added = run("add", "work", "https://x.example/v1", "--key", "-", *words.split(), "--json")
     assert added.status == 0 and KEY not in added.out + added.err
     assert added.json | {"name": "work", "url": "https://x.example/v1", "key_from": "saved", "context": 128000,
-                         "prices": {"input": 1.25, "output": 10}, "requests_per_minute": 60} == added.json  # fmt: skip
+                         "prices": {"input": 1.25, "output": 10}, "requests_per_minute": 60, "timeout_s": 300} == added.json  # fmt: skip
     (listed,) = run("list", "--json").json["endpoints"]
     assert listed == {**added.json, "test": None}
     assert "work" in run("list").out and KEY not in run("list").out
@@ -108,10 +112,12 @@ def test_a_test_does_three_rounds_with_tool_calls_and_keeps_the_result(run: Cli,
         bench = Workbench(load())
         bench.settings = _added(bench, server.base_url)
         done = run("test", "work", "--json")
-        assert done.status == 0 and len(server.requests) == 3
+        assert done.status == 0 and len(server.requests) == 4
+        assert len(server.sent[3]) > 15_000, "the long prompt"
         found = done.json
         assert found["ok"] and found["rounds"] == 3 and found["model"] == "fake"
         assert found["tool_calls"] and found["uses_results"] and found["streams"] and found["usage"]
+        assert found["long_prompt"] and found["stops"]
         assert found["cost_usd"] is None and found["problem"] == ""
         (listed,) = run("list", "--json").json["endpoints"]
         assert listed["test"] == found
@@ -119,8 +125,33 @@ def test_a_test_does_three_rounds_with_tool_calls_and_keeps_the_result(run: Cli,
         checks = {check.name: check for check in doctor.examine_models(Workbench(load()))}
         assert checks["work"].state == checks["work test"].state == "ok"
         assert "3 rounds with tool calls" in checks["work test"].text
+        run("test", "work", "--model", "other")
+        assert [each["model"] for each in run("results", "--format", "json").json["tested"]] == ["fake", "other"]
+        day = time.strftime("%Y-%m-%d", time.gmtime(found["at"]))
+        row = ["work:fake", *["yes"] * 5, f"{found['seconds']:.1f}", day, ""]
+        assert f"| {' | '.join(row)} |" in run("results").out
+        assert ",".join(row) in run("results", "--format", "csv").out
         run("remove", "work")
-        assert trial.results(tmp_path / "own") == {}
+        assert trial.table(tmp_path / "own") == []
+
+
+def test_a_cut_prompt_and_a_reply_that_comes_at_once_are_in_the_table(run: Cli, tmp_path: Path) -> None:
+    def plain(body: Body) -> FakeReply:
+        return does_the_job(body) if "tools" in body else FakeReply("I see no list.", usage=(2000, 5))
+
+    with FakeOpenAI(plain, key=KEY) as server:
+        (tmp_path / "own").mkdir()
+        _added(Workbench(load()), server.base_url)
+        found = run("test", "work", "--json").json
+    assert found["ok"] and found["long_prompt"] is False and found["stops"] is None
+
+
+def test_results_of_earlier_versions_are_read_and_replaced(tmp_path: Path) -> None:
+    earlier = {"work": {"endpoint": "work", "model": "fake", "at": 1.0, "ok": True, "rounds": 3}}
+    (tmp_path / trial.FILE).write_text(json.dumps(earlier))
+    assert trial.results(tmp_path)["work"].ok
+    trial.keep(tmp_path, trial.Trial(endpoint="work", model="fake", at=2.0, ok=False))
+    assert [each.ok for each in trial.table(tmp_path)] == [False]
 
 
 @pytest.mark.parametrize(

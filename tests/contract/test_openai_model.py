@@ -105,10 +105,43 @@ class TestDialects:
         with Latin([FakeReply("Besançon is not Paris.")]) as server:
             assert play(model_of(server))[1].text == "Besan\ufffdon is not Paris."
 
-    @pytest.mark.parametrize("content", [["It is ", "Paris."], [{"type": "text", "text": "It is Paris."}]])
+    @pytest.mark.parametrize(
+        "content",
+        [
+            ["It is ", "Paris."],
+            [{"type": "text", "text": "It is Paris."}],
+            [{"type": "text", "text": {"value": "It is Paris.", "annotations": []}}],
+            {"type": "text", "text": "It is Paris."},
+        ],
+    )
     def test_content_may_be_a_list_of_parts(self, content: Any) -> None:
         whole = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
         assert complete(FakeReply(raw=json.dumps(whole))).text == "It is Paris."
+
+    @pytest.mark.parametrize(
+        "choices",
+        [
+            WHOLE["choices"][0],
+            [{"message": {"content": "It is Paris."}, "finish_reason": {"type": "stop"}}],
+            [{"message": {"content": "It is Paris."}, "finish_reason": 1}],
+            [{"text": "It is Paris.", "finish_reason": "stop"}],
+        ],
+    )
+    def test_a_reply_of_another_shape_is_read(self, choices: Any) -> None:
+        assert complete(FakeReply(raw=json.dumps({"choices": choices}))).text == "It is Paris."
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"function_call": {"name": "search", "arguments": '{"query": "a"}'}},
+            {"tool_calls": {"id": "1", "function": {"name": "search", "arguments": {"query": "a"}}}},
+            {"tool_calls": [{"id": 1, "name": "search", "arguments": {"query": "a"}}]},
+            {"tool_calls": [{"function": {"name": "search", "parameters": {"query": "a"}}}]},
+        ],
+    )
+    def test_a_call_of_another_shape_is_read(self, said: Any) -> None:
+        (call,) = complete(FakeReply(deltas=[said], finish_reason="tool_calls")).calls
+        assert (call.name, call.arguments) == ("search", {"query": "a"})
 
     @pytest.mark.parametrize("usage", ["7+3", [], {"prompt_tokens": "many"}, {"prompt_tokens": "7"}, 3, None])
     def test_a_usage_that_cannot_be_read_does_not_cost_the_reply(self, usage: Any) -> None:
@@ -125,6 +158,7 @@ class TestDialects:
             'data: {"detail": "The engine is out of memory."}\n\n',
             'data: {"error": "The engine is out of memory."}\n\n',
             'data: [{"error": {"message": "The engine is out of memory."}}]\n\n',
+            'event: error\ndata: {"msg": "The engine is out of memory."}\n\n',
         ],
     )
     def test_an_error_inside_a_stream_is_told_in_its_words(self, raw: str) -> None:
@@ -331,7 +365,7 @@ class TestBrokenStreams:
         [
             FakeReply("Paris", finish_reason="abort"),
             FakeReply("Paris", error_inside="not an object"),
-            FakeReply("Paris", deltas=[{"content": {"not": "text"}}]),
+            FakeReply("Paris", deltas=[{"content": 7}]),
         ],
     )
     def test_a_broken_reply_is_a_retryable_error_and_not_a_completion(self, reply: FakeReply) -> None:
@@ -381,6 +415,31 @@ class TestRefusals:
         error = failure([FakeReply(status=status, body=body)])
         assert error.context_overflow
         assert not error.retryable
+
+    @pytest.mark.parametrize(
+        ("reply", "said"),
+        [
+            (
+                FakeReply(raw="data: {{{\n\n"),
+                "unreadable event (JSON is malformed: object keys must be strings (byte 1)): {{{",
+            ),
+            (FakeReply(raw='data: {"choices": [{"delta": {"content": "It"}}]}\n\n'), 'its last event was {"choices"'),
+            (FakeReply(raw=": nothing\n\n"), "it held no event"),
+            (FakeReply(raw=" ", headers={"Content-Type": "application/json"}), "It said: nothing"),
+            (FakeReply(body="<html><title>Sign in</title></html>"), "It said: Sign in"),
+            (
+                FakeReply(status=302, headers={"Location": "https://login.example.org/?token=1"}),
+                "a redirect to login.example.org",
+            ),
+            (FakeReply(body={"base_resp": {"status_code": 1008, "status_msg": "No balance."}}), "It said: No balance."),
+            (FakeReply(status=400, body={"errors": [{"message": "No balance."}]}), "answered 400: No balance."),
+            (FakeReply(raw="\x00\x01 odd", headers={"Content-Type": "x/y"}), "It said: odd"),
+        ],
+    )
+    def test_what_came_instead_of_a_reply_is_told(self, reply: FakeReply, said: str) -> None:
+        error = failure([reply])
+        assert said in str(error)
+        assert "127.0.0.1" in str(error)
 
 
 class TestListing:

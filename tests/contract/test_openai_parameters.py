@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 import pytest
 
 from research.errors import ProviderError
+from research.models.endpoint import Quirks
+from research.models.families import wants_marks
 from research.models.openai import OpenAIModel
 from research.types import Completion, Message, Request, ToolSpec, Usage
 from tests.fake_openai import FakeOpenAI, FakeReply
@@ -176,3 +179,28 @@ def test_an_error_does_not_contain_the_key() -> None:
         with pytest.raises(ProviderError) as caught:
             play(model, FULL)
     assert key not in f"{caught.value} {vars(caught.value)}"
+
+
+TALK = Request(
+    (Message("system", "Be brief."), Message("user", "One?"), Message("assistant", "1"), Message("user", "Two?"))
+)
+
+
+@pytest.mark.parametrize(("quirk", "marked"), [("marks", 3), ("auto", 0), ("off", 0)])
+def test_parts_of_a_prompt_are_marked_for_the_cache_where_the_endpoint_says_so(quirk: Any, marked: int) -> None:
+    with FakeOpenAI([FakeReply("2")]) as server:
+        play(openai_model("fake", base_url=server.base_url, quirks=Quirks(prompt_cache=quirk)), TALK)
+    parts = [
+        part for each in server.requests[0]["messages"] if isinstance(each["content"], list) for part in each["content"]
+    ]
+    assert [part["cache_control"] for part in parts] == [{"type": "ephemeral"}] * marked
+    assert [part["text"] for part in parts] == ["Be brief.", "One?", "Two?"][:marked]
+
+
+def test_claude_at_openrouter_is_sent_marks_and_a_service_that_refuses_them_is_not() -> None:
+    assert wants_marks("openrouter.ai", "anthropic/claude-sonnet-5") and not wants_marks("openrouter.ai", "x-ai/grok")
+    with FakeOpenAI(
+        [refusal("messages.0.content.0.cache_control: Extra inputs are not permitted"), FakeReply("2")]
+    ) as server:
+        play(openai_model("fake", base_url=server.base_url, quirks=Quirks(prompt_cache="marks")), TALK)
+    assert "cache_control" not in json.dumps(server.requests[1])

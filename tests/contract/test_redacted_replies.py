@@ -16,7 +16,7 @@ from research.events.events import Streamed, encode
 from research.types import Completion, Delta, Message, Request
 from research.workbench import doctor
 from research.workbench.workbench import Workbench
-from tests.fake_openai import FakeOpenAI, FakeReply
+from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.served import openai_model
 
 KEY = "sk-proj-S3cret/+key=42-abcdefghijklmn"
@@ -92,6 +92,22 @@ def test_a_placeholder_that_local_servers_accept_is_an_ordinary_word(key: str) -
         *deltas, completion = model.stream(Request((Message("user", "hi"),)))
     assert isinstance(completion, Completion) and completion.text == text
     assert "".join(each.text for each in deltas if isinstance(each, Delta)) == text
+
+
+def test_the_test_of_a_model_asks_as_a_run_does(home: Path) -> None:
+    def reply(body: Body) -> FakeReply:
+        if "tools" not in body:
+            return FakeReply("Many.")
+        if len(server.requests) > 1:
+            return FakeReply(status=400, body={"error": {"message": "this model does not support tools"}})
+        return FakeReply(calls=[("search", {"query": "Japan"})])
+
+    with FakeOpenAI(reply) as server:
+        bench = Workbench(load(home=home, openai_base_url=server.base_url))
+        first, second = (doctor.connect(bench, "openai:fake", ask=True) for _ in range(2))
+        assert all(body["stream"] for body in server.requests)
+    assert "openai:fake answers with a tool call, after" in first.text
+    assert "refuses tools: runs ask it in tagged text" in second.text
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,14 @@ import pytest
 
 import research
 from research._util import connections
+from research.agent.budget import Meter
 from research.agent.context import RunContext
 from research.config.settings import load
 from research.events import events as e
 from research.events.events import Event
 from research.events.view import RunView, fold
-from research.exports.progress import Patience
+from research.exports.json import as_dict
+from research.exports.progress import Patience, summary
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply, Script
@@ -212,6 +214,28 @@ def test_a_first_request_that_is_too_long_fails_with_the_servers_words(place: Pa
     assert words in view.answer
 
 
+@pytest.mark.parametrize(("before", "outcome"), [([], "failed"), ([SEARCH], "time")])
+def test_a_request_that_waits_when_the_time_is_up_is_given_up(
+    place: Path, before: list[FakeReply], outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, gate = iter(before), threading.Event()
+    late = threading.Event()
+    monkeypatch.setattr(Meter, "seconds", property(lambda self: 9.0 if late.is_set() else 0.0))
+
+    def reply(body: Body) -> FakeReply:
+        if found := next(asked, None):
+            return found
+        late.set()
+        return FakeReply(ANSWER, gate=gate, gate_after=0)
+
+    with FakeOpenAI(reply) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake", budget={"seconds": 5}))
+        gate.set()
+    assert (view.outcome, len(server.requests)) == (outcome, len(before) + 1)
+    assert ("had not begun its reply when the time limit of 5 s" in view.error) == (outcome == "failed")
+
+
 @pytest.mark.parametrize(
     "proxy", ["socks5://127.0.0.1:9", "socks://127.0.0.1:9/", "nonsense://127.0.0.1:9", "127.0.0.1:9"]
 )
@@ -276,6 +300,30 @@ def test_a_request_that_may_still_be_computed_is_not_sent_again(
         assert "timeout_s" in view.error
 
 
+@pytest.mark.parametrize(
+    ("fault", "after_s", "requests"),
+    [
+        (FakeReply(status=504, body="<html>504 Gateway Time-out</html>"), 20, 1),
+        (FakeReply(status=524, body="error code: 524"), 20, 1),
+        (FakeReply(status=502, body="bad gateway"), 20, 3),
+        (FakeReply(status=502, body="bad gateway"), 0, 1),
+        (FakeReply(status=500, body={"error": {"message": "it crashed"}}), 0, 3),
+        (FakeReply(reset_after=-1), 20, 3),
+        (FakeReply(reset_after=-1), 0, 1),
+        (FakeReply("Japan has", reset_after=2), 0, 3),
+    ],
+)
+def test_what_a_gateway_gave_up_is_not_sent_again(
+    place: Path, fault: FakeReply, after_s: float, requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RunContext, "wait", lambda self, seconds: None)
+    monkeypatch.setattr(connections, "LONG_S", after_s)
+    events, asked = played(place, lambda body: fault)
+    view = fold(events)
+    assert (view.status, len(asked)) == ("paused", requests)
+    assert ("may still be computed" in view.error) == (requests == 1)
+
+
 def test_the_command_line_says_how_long_a_model_reads_its_prompt() -> None:
     view = fold([e.Asked(ask=1, round=1, purpose="act", model="m", prompt_tokens=4300, time=1000.0)])
     patience = Patience()
@@ -284,6 +332,12 @@ def test_the_command_line_says_how_long_a_model_reads_its_prompt() -> None:
     assert "about 4,300 tokens (60 s)" in told[1060]
     view.apply(e.Streamed(ask=1, text="Japan", time=1100.0))
     assert not list(patience.lines(view, 1500.0))
+
+
+def test_tokens_read_from_a_cache_are_shown(place: Path) -> None:
+    view = seen(place, [SEARCH, FakeReply(ANSWER, usage=(2000, 10), cached=(1500, 0))])
+    assert "tokens (1,500 cached) · cost" in summary(view)
+    assert as_dict(view)["usage"]["cached_tokens"] == 1500
 
 
 def test_a_question_with_half_a_character_is_asked_without_it(place: Path) -> None:

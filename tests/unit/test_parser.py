@@ -326,6 +326,12 @@ GROWING = [
     "\n{",
     "\nAction: a\nAction Input: {",
     "search(",
+    "a.b.",
+    "<a>",
+    "[END]",
+    "analysisA",
+    "assistantanalysis",
+    "commentary to=a",
 ]
 
 

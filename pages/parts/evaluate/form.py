@@ -105,10 +105,9 @@ def _limits(bench: Workbench, past: Sequence[StoredEvaluation]) -> Limits:
                 format="%g",
                 help=t("No run starts that could exceed this limit. Requires models with known prices."),
             )
-            known = list(dict.fromkeys([bench.settings.model, *st.session_state.get(models.KNOWN, [])]))
             judge = st.selectbox(
                 t("Judge"),
-                [each for each in known if plugins.provider_of(each).written_by != "rules"],
+                [each for each in models.offered(bench) if plugins.provider_of(each).written_by != "rules"],
                 index=None,
                 key="evaluate-judge",
                 accept_new_options=True,

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts.run import memory_choices, meter, sources
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import count, when
+from pages.parts.shared.words import count, read, when
 from research.events.view import RunView
 from research.store import Filters, Origin, RunRow
 from research.text import clip
@@ -23,7 +23,7 @@ def draw(bench: Workbench, view: RunView, row: RunRow) -> None:
         recipe = " · ".join([plain(row.recipe.label), *memory_choices.phrases(row.recipe)])
         st.caption(t("Recipe: {recipe}", recipe=recipe))
         found = [count(view.round_count(), "round"), count(len(view.sources), "source")]
-        given, written = f"{view.prompt_tokens:,}", f"{view.completion_tokens:,}"
+        given, written = read(view.prompt_tokens, view.cached_tokens), f"{view.completion_tokens:,}"
         tokens = t("{given} input tokens, {written} output", given=given, written=written)
         found.append(t("{tokens} (estimated)", tokens=tokens) if view.estimated else tokens)
         st.caption(" · ".join(found))

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.run import details, naming
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import lasted
+from pages.parts.shared.words import lasted, read
 from research.events.rounds import RoundView
 from research.events.view import RunView
 
@@ -110,9 +110,10 @@ def _spent(current: RoundView) -> str:
     model = plain(current.model)
     if current.usage is None:
         return t("{model} · about {tokens} input tokens", model=model, tokens=f"{current.prompt_tokens:,}")
-    given, written = f"{current.usage.prompt_tokens:,}", f"{current.usage.completion_tokens:,}"
+    usage = current.usage
+    given, written = read(usage.prompt_tokens, usage.cache_read_tokens), f"{usage.completion_tokens:,}"
     took = lasted(current.seconds)
-    if current.usage.estimated:
+    if usage.estimated:
         return t(
             "{model} · about {given} input tokens, {written} output · {took}",
             model=model,

@@ -13,7 +13,6 @@ from pages.parts.shared import models
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import JUDGES, count
-from research import defaults
 from research.citations.verifiers import check_name
 from research.config import saved_settings
 from research.config.settings import Settings, variable
@@ -40,7 +39,7 @@ def draw(bench: Workbench) -> None:
                 settings,
                 "model",
                 t("Model"),
-                [defaults.OFFLINE, *st.session_state.get(models.KNOWN, [])],
+                models.offered(bench),
                 t("Model for new runs."),
             ),
             **_judging(settings),

@@ -13,6 +13,7 @@ from pages.parts.settings.services import frame
 from pages.parts.shared import models, offers, undo
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
+from pages.parts.shared.table import rows_frame
 from pages.parts.shared.words import when
 from research.config import saved_endpoints
 from research.config.endpoints import BY_SETTINGS, Entry, presets
@@ -23,8 +24,8 @@ from research.workbench.endpoints import Listed
 from research.workbench.trial import Trial
 from research.workbench.workbench import Workbench
 
-PATIENCE_S: Final = 300.0
-"""A model on this machine may have to be loaded first."""
+PATIENCE_S: Final = 1800.0
+"""A model on this machine may have to be loaded first, and reads the long prompt for minutes."""
 _ADDING: Final = "adding-endpoint"
 _OTHER: Final = ""
 ORIGINS: Final = {
@@ -53,6 +54,8 @@ def draw(bench: Workbench) -> None:
         _row(bench, each, tested.get(each.name))
     if not known:
         st.markdown(t("There is no endpoint yet."))
+    if tested:
+        _table(trial.table(bench.settings.home))
     if bench.settings.lock_settings:
         return
     with st.container(horizontal=True):
@@ -69,6 +72,31 @@ def draw(bench: Workbench) -> None:
     if st.session_state.get(_ADDING):
         opened = st.dialog(t("Add an endpoint"), icon=":material/add:", on_dismiss=_close)
         opened(_form)(bench)
+
+
+_ALSO: Final = {
+    "streaming": later("streaming"), "token counts": later("token counts"), "long prompts": later("long prompts"),
+    "stopping": later("stopping"),
+}  # fmt: skip
+_CELLS: Final = {"yes": later("yes"), "no": later("no")}
+
+
+def _table(tested: list[Trial]) -> None:
+    """Draw what works here: a line for each model that was tested."""
+    with st.expander(t("What works here"), icon=":material/fact_check:"):
+        rows = [[t(_CELLS[each]) if each in _CELLS else each for each in trial.cells(one)] for one in tested]
+        also = [t(word).capitalize() for word in _ALSO.values()]
+        columns = [t("Model"), t("Tool calls"), *also, t("Seconds"), t("Tested"), t("Problem")]
+        st.dataframe(rows_frame(columns, rows), hide_index=True, alt=t("The models that were tested"))
+        st.download_button(
+            t("Export CSV"),
+            lambda: trial.as_csv(tested),
+            "what works here.csv",
+            "text/csv",
+            key="export-tested",
+            icon=":material/download:",
+            on_click="ignore",
+        )
 
 
 def _row(bench: Workbench, each: Listed, last: Trial | None) -> None:
@@ -125,6 +153,8 @@ def _facts(each: Listed) -> list[str]:
         facts.append(t("{n} requests a minute", n=f"{each.requests_per_minute:,g}"))
     if each.tokens_per_minute:
         facts.append(t("{n} tokens a minute", n=f"{each.tokens_per_minute:,g}"))
+    if each.timeout_s:
+        facts.append(t("{n} s of patience", n=f"{each.timeout_s:,g}"))
     if each.prices is not None:
         read, written = (f"{each.prices[name]:g}" for name in ("input", "output"))
         facts.append(t("\\${read} / \\${written} for a million tokens", read=read, written=written))
@@ -134,7 +164,7 @@ def _facts(each: Listed) -> list[str]:
 def _result(last: Trial) -> str:
     if not last.ok:
         return last.line()
-    what = [t("streaming")] * last.streams + [t("token counts")] * last.usage
+    what = [t(_ALSO[word]) for word, has in last.also.items() if has]
     return t(
         "{n} rounds with tool calls worked with {model} in {seconds} s.",
         n=last.rounds,
@@ -149,7 +179,7 @@ def _when(last: Trial) -> str:
 
 def _test_button(bench: Workbench, each: Listed, last: Trial | None) -> None:
     with st.popover(t("Test"), icon=":material/cable:", disabled=bool(each.problem)):
-        st.markdown(t("A job of three rounds with tool calls. It may cost a fraction of a cent."))
+        st.markdown(t("A job of three rounds with tool calls, then a long prompt. It may cost a cent."))
         model = st.text_input(
             t("Model"),
             each.model or (last.model if last else ""),
@@ -164,9 +194,7 @@ def _test_button(bench: Workbench, each: Listed, last: Trial | None) -> None:
             args=(bench, each.name),
             help=t("Test {name}.", name=plain(each.name)),
         )
-    if last and last.ok:
-        models.know(f"{each.name}:{last.model}")
-    elif model and each.name not in BY_SETTINGS:
+    if model and each.name not in BY_SETTINGS:
         models.know(f"{each.name}:{model}")
 
 
@@ -192,8 +220,7 @@ def _remove(bench: Workbench, name: str) -> Callable[[], None]:
 
     def restore() -> None:
         saved_endpoints.restore(bench.settings, name, table)
-        if last:
-            trial.keep(bench.settings.home, last)
+        trial.keep(bench.settings.home, *last)
         bench.reload()
 
     return restore
@@ -265,6 +292,18 @@ def _limits() -> dict[str, float | None]:
         "tokens_per_minute": st.number_input(
             t("Tokens a minute"), 0.0, None, None, 1000.0, key="endpoint-tpm", format="%g"
         ),
+        "timeout_s": st.number_input(
+            t("Wait (seconds)"),
+            0.0,
+            None,
+            None,
+            60.0,
+            key="endpoint-wait",
+            format="%g",
+            help=t(
+                "Without a byte, then a request is lost. Usually 120; servers nearby are waited for without a limit."
+            ),
+        ),
         "input": st.number_input(
             t("Price of a million tokens read ($)"), 0.0, None, None, 0.1, key="endpoint-input", format="%g"
         ),
@@ -288,6 +327,7 @@ def _add(bench: Workbench, kind: str, entered: dict[str, Any]) -> None:
             context=int(entered["context"] or 0),
             requests_per_minute=entered["requests_per_minute"] or 0,
             tokens_per_minute=entered["tokens_per_minute"] or 0,
+            timeout_s=entered["timeout_s"] or 0,
             prices=None if given[0] is None else {"input": given[0], "output": given[1]},
         )
         endpoints.add(bench.settings, name, entry, entered["key"])

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
+import msgspec
 import streamlit as st
 
 from pages.parts.shared import form_state
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
 from research import defaults, plugins
+from research.config.endpoints import BY_SETTINGS
 from research.errors import REFUSED
 from research.events.recipe import ROLES
-from research.workbench import doctor, endpoints
+from research.workbench import doctor, endpoints, trial
 from research.workbench.workbench import Workbench
 
 KNOWN: Final = "known-models"
-"""Session key of the model names reported by servers or filled in by presets."""
+"""Session key of the model names filled in by presets, or entered."""
+FOUND: Final = "models"
+"""Where the store keeps the models that servers have reported."""
 PURPOSES: Final = "purposes"
 """Option with the single purposes that an earlier run used its own model for."""
 
@@ -50,12 +55,23 @@ def know(*names: str) -> None:
 
 
 def offered(bench: Workbench, *chosen: str) -> list[str]:
-    """Return the models that a selector offers: the offline one, the default, the chosen ones, those of the endpoints,
-    and those known."""
-    named = [f"{each.name}:{each.model}" for each in endpoints.known(bench.settings) if each.model and not each.problem]
+    """Return the models that a selector offers: the offline one, the default, the chosen ones, those of the endpoints, and
+    those that were found and tested."""
+    usable = {each.name: each.model for each in endpoints.known(bench.settings) if not each.problem}
+    names = [f"{name}:{model}" for name, model in usable.items() if model]
+    with suppress(*REFUSED):
+        names += [f"{each.endpoint}:{each.model}" for each in trial.table(bench.settings.home) if each.ok]
+    with suppress(*REFUSED):
+        names += [name for listed in bench.store.values(FOUND) for name in msgspec.json.decode(listed, type=list[str])]
+    names = [name for name in names if name.partition(":")[0] in (*usable, *BY_SETTINGS)]
     return list(
-        dict.fromkeys([defaults.OFFLINE, bench.settings.model, *chosen, *named, *st.session_state.get(KNOWN, [])])
+        dict.fromkeys([defaults.OFFLINE, bench.settings.model, *chosen, *names, *st.session_state.get(KNOWN, [])])
     )
+
+
+def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:
+    """Offer these models of an endpoint from now on, in place of those that it had before."""
+    bench.store.put(FOUND, endpoint, msgspec.json.encode([f"{endpoint}:{each}" for each in models]))
 
 
 def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -127,11 +143,10 @@ def _check(bench: Workbench, name: str) -> None:
 def _try(bench: Workbench, name: str) -> None:
     """Test a model: list the models of its server, and request one short reply."""
     with st.spinner(t("Testing {name} …", name=plain(name))):
-        found = doctor.connect(bench, name.strip(), ask=True)
-    if found.models:
-        kind = name.partition(":")[0]
-        st.session_state[KNOWN] = [f"{kind}:{each}" for each in found.models]
-    if found.state == "ok":
-        st.success(plain(found.text))
+        check = doctor.connect(bench, name.strip(), ask=True)
+        if check.models:
+            found(bench, name.partition(":")[0], check.models)
+    if check.state == "ok":
+        st.success(plain(check.text))
     else:
-        st.error(plain(found.text), title=t("The connection failed"))
+        st.error(plain(check.text), title=t("The connection failed"))

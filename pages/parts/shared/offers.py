@@ -88,6 +88,6 @@ def _use(bench: Workbench, server: Server) -> None:
     except REFUSED as error:
         st.toast(plain(str(error)), icon=":material/info:")
         return
-    models.know(name)
+    models.found(bench, server.name, server.models)
     form_state.fill({"model": name})
     st.toast(t("New runs use {model}.", model=plain(name)), icon=":material/check:")

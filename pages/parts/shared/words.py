@@ -129,6 +129,11 @@ def lasted(seconds: float) -> str:
     return t("{minutes} min {n} s", minutes=f"{seconds // 60:.0f}", n=f"{seconds % 60:.0f}")
 
 
+def read(tokens: int, cached: int) -> str:
+    """Return the tokens of a prompt, with those that the service read from its cache."""
+    return t("{n} ({cached} cached)", n=f"{tokens:,}", cached=f"{cached:,}") if cached else f"{tokens:,}"
+
+
 def short(count: int) -> str:
     """Return `812`, `3.1k`, `2.4M`."""
     if count < 1_000:

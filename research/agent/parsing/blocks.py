@@ -78,6 +78,8 @@ class Blocks:
                 if match := _FENCE_END.match(text, at):
                     at = space(text, match.end())
         except Malformed as error:
+            if (whole := self._with_last_bracket(at, error)) is not None:
+                return whole
             code = "truncated" if error.cut and error.code == "bad_json" else error.code
             return Block(
                 self._recover(opening) if error.cut else self._resume(error.at, opening),
@@ -99,6 +101,18 @@ class Blocks:
             problem = ("bad_json", say("A call could not be read: {rest!r} follows it.", rest=text[at : at + 20]))
             return Block(self._resume(at, opening), values[:-1], problem, read_to)
         return Block(tag.end if _closes_call(tag) else at, values, read_to=read_to)
+
+    def _with_last_bracket(self, at: int, error: Malformed) -> Block | None:
+        """Return the block of a call whose last bracket is missing where its tag is closed; None for any other error."""
+        tag = self._markup.tag_at(error.at)
+        if not _closes_call(tag):
+            return None
+        try:
+            value, end = decode(self._text[at : tag.start] + "}")
+        except Malformed:
+            return None
+        given = isinstance(value, dict) and isinstance(value.get("arguments"), dict)
+        return Block(tag.end, [value], read_to=tag.start) if given and end == tag.start - at + 1 else None
 
     def _prose(self, opening: Token) -> Block:
         """Return a block without JSON: a broken call if its tag is closed, otherwise a mere mention of the tag."""

@@ -10,12 +10,20 @@ import re
 from collections.abc import Iterator
 
 _BEGINS = re.compile(r"\s{0,20}(?:<\|start\|>)?(?:assistant)?\s{0,5}(?:to=[\w.:-]{1,200}\s{0,5})?<\|channel\|>")
+_STRIPPED = re.compile(
+    r"(?:\A\s{0,20}(?:assistant)?(?=(?:analysis|commentary)(?:\s{1,3}to=|[A-Z]))"
+    r"|assistant(?=(?:analysis|commentary|final)(?:\S|\s{1,3}to=)))"
+    r"(analysis|commentary|final)((?:\s{1,3}to=[\w.:-]{1,200})?)(?:\s{0,3}(?:json|code)(?=\s{0,3}\{))?"
+)
+"""The head of a message whose special tokens the server has removed: `analysisI should…assistantfinalJapan has…`."""
 _ENDS = re.compile(r"<\|(start|end|call|return)\|>")
 _TO = re.compile(r"\bto=(?:functions\.)?([\w.:-]{1,200})")
 
 
 def without_channels(text: str) -> str:
     """Return a reply in channels as tagged text: reasoning, calls and the answer; any other text unchanged."""
+    if _STRIPPED.match(text):
+        text = _STRIPPED.sub(r"<|start|>assistant<|channel|>\1\2<|message|>", text)
     return "".join(_messages(text)) if _BEGINS.match(text) else text
 
 

@@ -28,11 +28,15 @@ _WINDOW = 400
 """Characters before the arguments in which a call begins."""
 _INVENTED = "Observation:"
 """Begins the results that a model invents; they are dropped."""
-_PYTHONIC = re.compile(r"\[?[A-Za-z_]\w{0,80}\(")
-_PRINTED = re.compile(r"print\((.*)\)", re.S)
+_PYTHONIC = re.compile(r"\[?[A-Za-z_][\w.]{0,80}\(")
+_MARK = r"(?:<(?!/?(?:answer|report)\b)[^<>{}\n]{1,80}>|\[/?[A-Z][A-Z_]{1,40}\])"
+_WRAPPED = re.compile(
+    rf"\s{{0,20}}(?:{_MARK}\s{{0,20}}){{0,4}}(?P<inner>.*?)(?:\s{{0,20}}{_MARK}){{0,4}}\s{{0,20}}\Z", re.S
+)
+"""Calls in Python, between marks."""
 _LONGEST_PYTHON = 20_000
-_BEGUN = re.compile(r"(?m)^[ \t]{0,20}(?:```\w{0,20}\s{0,5})?(?=[{\[])")
-_OWN_TAG = re.compile(r"<\s{0,3}/?\s{0,3}(?:tool_call|action|answer|report)\b", re.I)
+_BEGUN = re.compile(r"(?m)^[ \t]{0,20}(?:```\w{0,20}\s{0,5}|\w{1,20})?(?=[{\[])")
+_OWN_TAG = re.compile(r"<\s{0,3}/?\s{0,3}(?:tool_call|action|answer|report)\b(?!\|)", re.I)
 _SIGNS = r"<function=|</function>|<\|/?tool_call|\[TOOL_CALLS\]|<\|python_tag\|>|DSML[｜|‖]|<[｜|]tool[▁_]call|^Action Input:"
 _FOREIGN = re.compile(_SIGNS, re.M)
 MARKUP: Final = re.compile(
@@ -43,7 +47,7 @@ MARKUP: Final = re.compile(
 
 def read_leaked(words: str, tools: Tools) -> list[Raw]:
     """Return the calls that a reply, without its reasoning, consists of; none if it is anything else."""
-    text, known = words.strip(), _known(tools)
+    text, known = words.strip().replace('<|"|>', '"'), _known(tools)  # as Gemma writes quotation marks
     for at, read in ((_head(text, known)[0], _marked), (begins(text, tools), read_elements)):
         if at is not None and _announced(text, at):
             with suppress(Unread, Malformed):
@@ -124,8 +128,9 @@ def _read_marks(text: str, at: int, end: int, known: Set[str]) -> tuple[list[str
             kind == "word"
             and not found
             and not (before == "mark" and (text[at : at + 1] in "<[" or not text[at:end].strip()))
+            and not (at == end and not before and text[at : at + 1] == "[")
         ):
-            raise Unread  # a word that is not between two marks
+            raise Unread  # a word that is neither between two marks nor the mark itself: `functools[…]`
         names += found
         kinds.add(kind)
         before = kind
@@ -155,18 +160,27 @@ def _marked(text: str, at: int, known: Set[str]) -> Iterator[Raw]:
 
 
 def _pythonic(text: str, known: Set[str]) -> Iterator[Raw]:
-    """Yield the calls written in Python, `f(x="a")` or a list of such, with literals for arguments."""
-    inner = unfenced(text).strip()
-    if not _PYTHONIC.match(inner) or len(inner) > _LONGEST_PYTHON:
+    """Yield the calls written in Python, each `f(x="a")`, `print(tools.f(x="a"))` or a list of such, with literals."""
+    wrapped = _WRAPPED.match(text) if len(text) <= _LONGEST_PYTHON else None
+    inner = unfenced(wrapped["inner"]).strip() if wrapped else ""
+    if not _PYTHONIC.match(inner):
         raise Unread
-    printed = _PRINTED.fullmatch(inner)
     try:
-        tree = ast.parse(printed[1] if printed else inner, mode="eval").body
-        for each in tree.elts if isinstance(tree, ast.List) else [tree]:
-            if not (isinstance(each, ast.Call) and isinstance(each.func, ast.Name) and not each.args):
-                raise Unread
-            if plain_name(each.func.id) not in known or not all(given.arg for given in each.keywords):  # **values
-                raise Unread
-            yield each.func.id, {str(given.arg): ast.literal_eval(given.value) for given in each.keywords}
+        for line in ast.parse(inner).body:
+            value = line.value if isinstance(line, ast.Expr) else None
+            if isinstance(value, ast.Call) and ast.unparse(value.func) == "print" and len(value.args) == 1:
+                value = value.args[0]
+            for each in value.elts if isinstance(value, ast.List) else [value]:
+                yield _called(each, known)
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise Unread from error
+
+
+def _called(call: ast.AST | None, known: Set[str]) -> Raw:
+    """Return a call of a tool, also as a part of something, `tools.f(…)` or `f.call(…)`.  Raises `ValueError`."""
+    if not isinstance(call, ast.Call) or call.args or not all(given.arg for given in call.keywords):  # **values
+        raise Unread
+    names = [name for name in ast.unparse(call.func).split(".") if plain_name(name) in known]
+    if len(names) != 1 or not isinstance(call.func, ast.Name | ast.Attribute):
+        raise Unread
+    return names[0], {str(given.arg): ast.literal_eval(given.value) for given in call.keywords}
