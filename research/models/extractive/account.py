@@ -62,8 +62,7 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
         return ""
     if verdict.question.operation == "growth" and not verdict.computed and directions(part.text):
         return reason(part.text, "the report does not give {lack}", lack="a difference")
-    labelled = any(finding.fact.label for finding in verdict.findings)
-    lack = fits(part.text, part.kind, text.split(_EVIDENCE)[0], text, labelled=labelled)
+    lack = fits(part.text, part.kind, text.split(_EVIDENCE)[0], text)
     return reason(part.text, "the report does not give {lack}", lack=lack) if lack else ""
 
 
