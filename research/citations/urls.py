@@ -43,6 +43,9 @@ _OTHER = re.compile(r"\]\((?=\s{0,9}<?((?:[a-z][a-z0-9+.-]{0,30}(?=[:：&])|//|\
 """The target of a link with any scheme, whatever label is before it; `_INLINE` reads three levels of brackets."""
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _AUTO = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.I)
+_MAILBOX = re.compile(
+    r"(?<![\w.+@/-])(?:mailto|xmpp):([\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,10}[a-z]{2,24})(?![\w@])", re.I
+)
 _ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")
 
 REMOVED = {"en": "(link removed)", "zh": "（链接已移除）"}
@@ -114,7 +117,11 @@ class _Cleaner:
             text = _REFERENCE.sub(self._reference, text)
         text = _OTHER.sub(self._other, text)
         text = _AUTO.sub(lambda match: self._bare(match[1], "<", ">"), text)
-        return _replace(text, self.seen, self._bare)
+        return _MAILBOX.sub(self._mailbox, _replace(text, self.seen, self._bare))
+
+    def _mailbox(self, match: re.Match[str]) -> str:
+        """Remove the address of a mailbox that nobody gave: viewers make a link of it."""
+        return match.group() if self.seen.says(match[1]) else self._bare(f"mailto:{match[1]}")
 
     def code(self, text: str) -> str:
         return _replace(text, self.seen, lambda url: url if self.seen.knows(url) is not None else self._bare(url))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from research.cli.common import load_run, writable
 from research.cli.parser import Commands, add_run_argument
 from research.errors import ConfigError
+
+if TYPE_CHECKING:
+    from research.exports import Format
 
 
 def add(commands: Commands) -> None:
@@ -20,15 +24,13 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the run in the chosen format."""
-    from research.events.view import fold
     from research.exports import FORMATS
 
     kind = FORMATS[arguments.format]
     target = writable(arguments.output) if arguments.output else None
     if target is None and kind.binary and sys.stdout.isatty():
         raise ConfigError(f"a terminal cannot show {kind.title}: name a file, e.g. -o report.{kind.suffix}")
-    _, events = load_run(arguments)
-    content = kind.make(fold(events), events)
+    content = _content(arguments, kind)
     if target is not None:
         target.write_bytes(content)
     elif kind.binary:
@@ -36,3 +38,20 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(content.decode())
     return 0
+
+
+def _content(arguments: argparse.Namespace, kind: Format) -> bytes:
+    from research.cli.common import open_home
+    from research.events.view import fold
+    from research.workbench.run_import import as_it_is
+
+    try:
+        _, events = load_run(arguments)
+        return kind.make(fold(events), events)
+    except ConfigError:
+        if arguments.format != "jsonl":
+            raise
+        store = open_home(arguments).store
+        if found := as_it_is(store, store.run(arguments.run).id):  # damaged: as it is stored
+            return found
+        raise

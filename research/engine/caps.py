@@ -18,11 +18,11 @@ import msgspec
 from msgspec import Struct
 
 from research import plugins
-from research._util import decoding
 from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Event, Rejected, Replied
 from research.ops import disk_usage
 from research.store import Store
+from research.store.saved import readable
 
 SETTING: Final = "WORKBENCH_USER_CAPS"
 DAY_S: Final = 86_400.0
@@ -195,7 +195,7 @@ class Caps:
     def _spent(self) -> list[Spent]:
         """Return what was spent in the last day."""
         since = time.time() - DAY_S
-        found = [decoding.decode(body, Spent) for body in self._open().values(KIND)]
+        found = readable(self._open().values(KIND), Spent, "record of what was spent")
         for each in found:
             if each.hour <= since:
                 self._open().remove(KIND, each.key)

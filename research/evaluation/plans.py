@@ -19,6 +19,7 @@ from research.evaluation.questions import Question
 from research.evaluation.recipes import Candidate
 from research.evaluation.records import Mark, Records, Row
 from research.store import KeyValue
+from research.store.saved import readable
 from research.types import Usage
 from research.workbench.workbench import Workbench
 
@@ -112,7 +113,7 @@ def check(bench: Workbench, plan: Plan) -> None:
 
 def stored_plans(keeper: KeyValue) -> list[StoredEvaluation]:
     """Return all stored evaluations, newest first."""
-    found = [decoding.decode(body, StoredEvaluation) for body in keeper.values("evaluation")]
+    found = readable(keeper.values("evaluation"), StoredEvaluation, "evaluation")
     return sorted(found, key=lambda each: -each.created)
 
 

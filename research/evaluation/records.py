@@ -10,10 +10,10 @@ from collections.abc import Collection
 import msgspec
 from msgspec import Struct
 
-from research._util import decoding
 from research.errors import ConfigError
 from research.evaluation.scorers import Scores
 from research.store import EVALUATED, KeyValue
+from research.store.saved import readable
 
 
 class Row(Struct, frozen=True, omit_defaults=True):
@@ -104,11 +104,11 @@ class Records:
     def rows(self) -> dict[str, Row]:
         """Return the rows by key."""
         bodies = self._keeper.values("row", f"{self.name}/")
-        return {row.key: row for row in (decoding.decode(body, Row) for body in bodies)}
+        return {row.key: row for row in readable(bodies, Row, "result")}
 
     def marks(self) -> list[Mark]:
         """Return the marks of all rows, which decode faster than the rows; for counting."""
-        return [decoding.decode(body, Mark) for body in self._keeper.values("row", f"{self.name}/")]
+        return readable(self._keeper.values("row", f"{self.name}/"), Mark, "result")
 
     def keep(self, row: Row) -> None:
         self._keeper.put("row", row.key, msgspec.json.encode(row))

@@ -16,6 +16,7 @@ from research.evaluation.plans import version_of
 from research.evaluation.questions import Dataset, Question
 from research.search.library.factbook import Document
 from research.store import KeyValue
+from research.store.saved import readable
 
 _LONGEST = 50
 
@@ -86,7 +87,7 @@ class Sets:
         return made
 
     def _versions(self, prefix: str) -> list[Version]:
-        found = [decoding.decode(body, Version) for body in self._store.values("set", prefix)]
+        found = readable(self._store.values("set", prefix), Version, "question set")
         return sorted(found, key=lambda each: -each.created)
 
     def _keep_documents(self, documents: Sequence[Document]) -> str:

@@ -363,6 +363,6 @@ def decode(line: bytes | str) -> Event:
     """Parse an event and check it against the schema.  Raises `ConfigError`."""
     try:
         return _decoder.decode(json_without_nul(line.encode() if isinstance(line, str) else line))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         # It quotes what is wrong, however long that is.
         raise ConfigError(clip(f"not an event of a run: {error}", 300)) from error

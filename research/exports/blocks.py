@@ -38,7 +38,7 @@ _NESTED = 120
 """Nesting limit of the parser, above what `_shallow` leaves: each of its steps takes two levels."""
 _BRACKETS = 2_000
 """Maximum number of `[` in a paragraph: parsing time grows with their square."""
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\ufdd0-\ufdef\ufffe\uffff\ue000-\uf8ff\U000e0000-\U0010ffff]"
 )
@@ -304,7 +304,7 @@ def _display(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 def visible(text: str) -> str:
     """Remove characters that files forbid or readers cannot see."""
-    return _UNSEEN.sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
+    return UNSEEN.sub("", re.sub("\r\n?|[\u2028\u2029]", "\n", text))
 
 
 def words(spans: Iterable[Span]) -> str:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from research.events.view import RunView
+from research.exports.blocks import UNSEEN
 from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Note, Reference, checked, references
 from research.exports.numbering import by_first_use
 from research.exports.words import Words, words_of
@@ -29,6 +30,11 @@ _HTML = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>]*>)")
 _IMAGE = re.compile(r"!(?=\[)")
 _LINK = re.compile(r"(?<=\])(?=\(\s*(?!<?(?:https?://|mailto:|#))|:)", re.IGNORECASE)
 """A link outside the web, or a link definition, which could also redefine a citation mark such as `[1]`."""
+_FENCE = re.compile(r"^([ \t>*+\-\d.)]{0,60})(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", re.M)
+"""The first line of a code block: after it, a viewer may draw what the block contains, such as a diagram."""
+_CONTAINER = re.compile(r"::(?=:)")
+_MAILBOX = re.compile(r"(mailto:)?([\w.+-]{1,64})@(?=[\w-]{1,63}\.)")
+"""An address of a mailbox, of which a viewer would make a link; explicit links were checked before."""
 _NOTE = re.compile(r"(\[\^[^\]\s]{1,60}\]):[ \t]+[\w*][^\s:/<]{0,60}[ \t]+[\w*]")
 """The beginning of a footnote of two words or more, which no dialect takes for a link definition."""
 _MARKUP = re.compile(r"([\\`*_\[\]<>&$~|])|^([-+#])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
@@ -52,7 +58,10 @@ def markdown(view: RunView) -> str:
 
 def prose(text: str) -> str:
     """Keep the emphasis, lists, tables, code and web links of a model's Markdown; show all other markup literally."""
+    text = _FENCE.sub(lambda match: match[1] + match[2], UNSEEN.sub("", text))
     inert = _IMAGE.sub(f"!{_JOINER}", _HTML.sub(f"<{_JOINER}", text))
+    inert = _CONTAINER.sub(f":{_JOINER}:", inert)
+    inert = _MAILBOX.sub(lambda match: match[0] if match[1] else f"{match[2]}{_JOINER}@", inert)
     return _LINK.sub(lambda match: "" if _is_note(inert, match.start()) else _JOINER, inert)
 
 
@@ -75,13 +84,13 @@ def _closed(text: str) -> str:
 
 def plain(text: str) -> str:
     """Escape text so that it shows literally, on one line."""
-    return _MARKUP.sub(lambda match: f"\\{match.group()}", " ".join(text.split()))
+    return _MARKUP.sub(lambda match: f"\\{match.group()}", " ".join(UNSEEN.sub("", text).split()))
 
 
 def _front(view: RunView) -> str:
     started = datetime.datetime.fromtimestamp(view.started, datetime.UTC)
     values = {
-        "title": view.question,
+        "title": prose(view.question),
         "date": started.isoformat(timespec="seconds"),
         "run": view.run,
         "framework": view.recipe.framework,
@@ -90,8 +99,8 @@ def _front(view: RunView) -> str:
         "recipe": view.recipe.hash,
         "status": view.status,
         "outcome": view.outcome,
-        **({"answer": view.short} if view.short else {}),
-        **({"parts": [{"text": p.text, "status": p.status} for p in view.parts]} if view.parts else {}),
+        **({"answer": prose(view.short)} if view.short else {}),
+        **({"parts": [{"text": prose(p.text), "status": p.status} for p in view.parts]} if view.parts else {}),
         "rounds": view.round_count(),
         "model_calls": view.model_calls,
         "tool_calls": view.tool_calls,

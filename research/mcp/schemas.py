@@ -123,7 +123,7 @@ class _Pruner:
                 return value if all(map(self._is_short_value, value)) else None
             case "const" | "default" if self._is_short_value(value):
                 return value
-            case "format" if isinstance(value, str) and value.isascii() and len(value) <= 40:
+            case "format" if isinstance(value, str) and re.fullmatch(r"[\w.+-]{1,40}", value, re.ASCII):
                 return value
             case "uniqueItems" if isinstance(value, bool):
                 return value
@@ -157,7 +157,7 @@ class _Pruner:
         if not isinstance(name, str) or self._characters_left <= 0:
             return False
         self._characters_left -= len(name) + 4
-        return 0 < len(name) <= 100 and name == clean(name)
+        return 0 < len(name) <= 100 and name == escape(clean(name))
 
     def _text(self, text: str) -> str | None:
         text = clip(escape(clean(text)), _VALUE_CHARACTERS)
@@ -168,7 +168,11 @@ class _Pruner:
         """Return whether the value is a scalar that is short enough and fits into the remaining characters."""
         if isinstance(value, str):
             self._characters_left -= len(value)
-            return self._characters_left > 0 and len(value) <= _VALUE_CHARACTERS and value == clean(value, lines=True)
+            return (
+                self._characters_left > 0
+                and len(value) <= _VALUE_CHARACTERS
+                and value == escape(clean(value, lines=True))
+            )
         return value is None or (isinstance(value, (bool, int, float)) and abs(value) < _NUMBER)
 
     def _resolved(self, given: Any) -> Any:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = "number, id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned"
 _LISTED = "(SELECT value FROM json_each(?))"
+_EACH_TAG = "json_each(CASE WHEN json_valid(tags) THEN tags ELSE '[]' END)"
 """A list as one parameter, because SQLite limits the number of parameters."""
 _FETCH = 4_096
 """Vectors read at a time."""
@@ -158,9 +159,7 @@ class SqliteMemoryStore:
         return total
 
     def tags(self) -> list[str]:
-        query = (
-            "SELECT DISTINCT value FROM entries, json_each(tags) WHERE forgotten IS NULL AND tags <> '[]' ORDER BY 1"
-        )
+        query = f"SELECT DISTINCT value FROM entries, {_EACH_TAG} WHERE forgotten IS NULL AND tags <> '[]' ORDER BY 1"
         with self._using(self._lock):
             return [tag for (tag,) in self._db.conn.execute(query)]
 
@@ -249,13 +248,16 @@ class SqliteMemoryStore:
 
 
 def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
-    tagged = f"EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN {_LISTED})"
+    tagged = f"EXISTS (SELECT 1 FROM {_EACH_TAG} WHERE value IN {_LISTED})"
     return conditions(filters, _among, mark="?", listed=f"IN {_LISTED}", tagged=tagged)
 
 
 def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:
     title, run, number, time, tags, pinned = rest
-    words = tuple(decoding.decode(tags, list[str]))
+    try:
+        words = tuple(decoding.decode(tags, list[str]))
+    except (ValueError, TypeError):
+        words = ()  # damaged: the entry itself can still be read
     return Entry(text, kind, id_, provenance, run, number, url, title, quote, time, words, bool(pinned))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from types import TracebackType
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -34,6 +34,8 @@ _log = logging.getLogger("research.agent.run")
 _CALLS = (e.Asked, e.Streamed, e.Replied, e.Rejected, e.ToolStarted, e.ToolFinished)
 """The most frequent events, logged at `debug` only."""
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
 T = TypeVar("T")
 
 
@@ -50,6 +52,25 @@ def start(form: Form = "lines", level: Level = "warning") -> None:
     handler.addFilter(lambda record: record.levelno >= logging.WARNING or record.name.partition(".")[0] == "research")
     root.addHandler(handler)
     logging.getLogger("research").setLevel(level.upper())
+    logging.setLogRecordFactory(_Record)
+
+
+class _Record(logging.LogRecord):
+    """A line of any library's log in which no control character of a request is left: a terminal would obey it."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.msg = _harmless(self.msg)
+        if isinstance(self.args, tuple):
+            self.args = tuple(map(_harmless, self.args))
+
+
+def _harmless(value: Any) -> Any:
+    """Return a value without control characters if its text has some, and else unchanged."""
+    if value is None or isinstance(value, int | float):
+        return value
+    text = str(value)
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text) if _CONTROL.search(text) else value
 
 
 def redact_keys(*settings: Settings) -> None:
@@ -192,7 +213,7 @@ class _Lines(logging.Formatter):
         )
         if record.exc_info and (trace := _trace(record.exc_info)):
             line += "\n" + redacted(trace)
-        return line
+        return str(_harmless(line))
 
 
 def _more(record: logging.LogRecord) -> dict[str, object]:

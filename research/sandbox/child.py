@@ -225,6 +225,10 @@ def _used() -> int:
     return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
+_LATE_S = 1.0
+"""Seconds within which code that reached its time-out can still say so."""
+
+
 def _main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
     answer = os.dup(1)
@@ -236,6 +240,7 @@ def _main() -> None:
     os.environ.clear()
     try:
         confine(time.process_time() + job.timeout_s, memory=_used() + MEMORY)
+        linux.killed_after(job.timeout_s + _LATE_S)
         linux.seal()
     except OSError as error:
         result = Result(unsealed=str(error))

@@ -76,6 +76,8 @@ class RunRow(Struct, frozen=True):
     answer: str = ""
     origin: Origin | None = None
     tags: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+    """The columns that cannot be read, and have a default here: the run can be exported as it is, and deleted."""
 
 
 NO_FILTERS = Filters()
@@ -110,6 +112,9 @@ class RunLog(Protocol):
 
     def events(self, run_id: str, after: int = -1) -> list[Event]:
         """Return the events with a number (`seq`) above `after`, in order."""
+
+    def bodies(self, run_id: str) -> list[str]:
+        """Return the events of a run as they are stored, also those that cannot be read."""
 
     def run(self, run_id: str) -> RunRow:
         """Return the run with that id, or with the only id that starts so.  Raises `ConfigError`."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import math
 import sqlite3
 import threading
@@ -48,6 +49,10 @@ _CONNECT_OPTIONS: Final[Mapping[str, str | int]] = {
     "tcp_user_timeout": 30_000,
 }
 """Options of libpq, unless the url sets them."""
+
+_NEW_S: Final = 60.0
+"""Seconds for which an empty file counts as one that a process is making."""
+_log = logging.getLogger(__name__)
 
 _pools: dict[str, Pool] = {}
 _opening = threading.Lock()
@@ -92,7 +97,9 @@ def open_sqlite(path: Path, migrations: Migrations) -> Database:
 
     connection = None
     try:
+        _check_empty(path)
         connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_WAIT_S, isolation_level=None)
+        connection.text_factory = _text  # one damaged text must not hide the others
         # Read first: this raises for a damaged file, before anything is written to it.
         connection.execute("SELECT count(*) FROM sqlite_master")
         database = Database(connection)
@@ -108,6 +115,21 @@ def open_sqlite(path: Path, migrations: Migrations) -> Database:
             raise StoreUnavailable(f"{path} cannot be opened: {error}") from error
         raise damaged(path, error) from error
     return database
+
+
+def _text(stored: bytes) -> str:
+    return stored.decode("utf-8", "replace")
+
+
+def _check_empty(path: Path) -> None:
+    """Say that a database was emptied, and refuse one whose changes are still beside it: SQLite would remove them."""
+    if not path.exists() or path.stat().st_size:
+        return
+    changes = Path(f"{path}-wal")
+    if changes.exists() and changes.stat().st_size:
+        raise sqlite3.DatabaseError(f"it is empty, but {changes.name} holds changes of it")
+    if time.time() - path.stat().st_mtime > _NEW_S:  # another process may have made it just now
+        _log.warning("%s was empty, and a new database begins in it; what was saved in it is gone", path)
 
 
 def create_sqlite(path: Path) -> None:

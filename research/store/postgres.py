@@ -133,6 +133,9 @@ class PostgresRunLog(PostgresSchema):
             rows = execute(query, (run_id, after)).fetchall()
         return [decode(body) for (body,) in rows]
 
+    def bodies(self, run_id: str) -> list[str]:
+        return [body for _, body in stored.events] if (stored := self.stored_run(run_id)) else []
+
     def run(self, run_id: str) -> RunRow:
         return only_match(run_id, self._rows("id >= %s AND id < %s ORDER BY id LIMIT 2", (run_id, run_id + LAST)))
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 
 from research._util import decoding
 from research.errors import ConfigError
 from research.events.recipe import Recipe
 from research.store import Origin, RunRow
+from research.types import Outcome, Status
 
+_Time = Annotated[float, Meta(ge=0, le=250_000_000_000)]
+"""Seconds since the epoch, up to the year 9892."""
 LAST: Final = "\U0010ffff"
 """Sorts after every character of an id, so ids that start with `id` lie between `id` and `id + LAST`."""
 
@@ -44,10 +48,42 @@ class StoredValue(Struct, frozen=True):
 
 
 def run_row(columns: Sequence[Any], tags: Sequence[str]) -> RunRow:
-    """Build a row from the values of `COLUMNS`."""
+    """Build a row from the values of `COLUMNS`; one that cannot be read gets a default, and the row says so."""
     run_id, question, encoded, status, outcome, created, updated, heartbeat, answer, *source = columns
-    recipe, origin = decoding.decode(encoded, Recipe), Origin(*source) if source[0] else None
-    return RunRow(run_id, question, recipe, status, outcome, created, updated, heartbeat, answer, origin, tuple(tags))
+    damaged: list[str] = []
+
+    def sound(name: str, value: Any, kind: Any, instead: Any) -> Any:
+        try:
+            return decoding.convert(value, kind)
+        except (ValueError, TypeError):
+            damaged.append(name)
+            return instead
+
+    try:
+        recipe = decoding.decode(encoded, Recipe)
+    except (ValueError, TypeError, RecursionError):
+        recipe = Recipe()
+        damaged.append("recipe")
+    origin = None
+    if source[0]:
+        named = dict(zip(Origin.__struct_fields__, source, strict=True))
+        origin = sound("origin", named, Origin, None)
+    row = RunRow(
+        id=str(run_id),
+        question=sound("question", question, str, ""),
+        recipe=recipe,
+        status=sound("status", status, Status, "failed"),
+        outcome=sound("outcome", outcome, Outcome | None, "failed"),
+        created=sound("created", created, _Time, 0.0),
+        updated=sound("updated", updated, _Time, 0.0),
+        heartbeat=sound("beat", heartbeat, _Time, 0.0),
+        answer=sound("answer", answer, str, ""),
+        origin=origin,
+        tags=tuple(map(str, tags)),
+    )
+    if damaged:  # no process can go on with it
+        row = msgspec.structs.replace(row, damaged=tuple(damaged), status="failed", outcome="failed")
+    return row
 
 
 def only_match(run_id: str, rows: Sequence[RunRow]) -> RunRow:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -11,6 +13,8 @@ from research._util import decoding
 from research.errors import ConfigError
 from research.store import KeyValue, Kind
 from research.text import within
+
+_log = logging.getLogger(__name__)
 
 
 class Preset(Struct, frozen=True):
@@ -40,6 +44,7 @@ class Opinion(Struct, frozen=True):
 
 
 T = TypeVar("T", Preset, Comparison, Opinion)
+V = TypeVar("V")
 
 
 class SavedValues:
@@ -90,4 +95,15 @@ class SavedValues:
         self._store.put("opinion", f"{opinion.comparison}/{opinion.run}", msgspec.json.encode(opinion))
 
     def _all(self, kind: Kind, type_: type[T], prefix: str = "") -> list[T]:
-        return [decoding.decode(body, type_) for body in self._store.values(kind, prefix)]
+        return readable(self._store.values(kind, prefix), type_, kind)
+
+
+def readable(bodies: Iterable[bytes], type_: type[V], kind: str) -> list[V]:
+    """Return the stored values that can be read; a damaged one hides no other, and is logged."""
+    found = []
+    for body in bodies:
+        try:
+            found.append(decoding.decode(body, type_))
+        except (ValueError, TypeError, RecursionError) as error:
+            _log.warning("a stored %s cannot be read and is left out: %s", kind, type(error).__name__)
+    return found

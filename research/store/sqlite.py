@@ -22,7 +22,12 @@ from research.text import checked_tags
 
 _CONTROLS = "SELECT control, time FROM controls WHERE run = ? ORDER BY rowid"
 _SET_QUEUED = "UPDATE runs SET status = 'queued' WHERE id = ? AND status = 'running'"
-_TAGS = "SELECT json_group_array(tag) FROM (SELECT tag FROM tags WHERE tags.run = runs.id ORDER BY tag)"
+_TAGS = "SELECT json_group_array(CAST(tag AS TEXT)) FROM (SELECT tag FROM tags WHERE tags.run = runs.id ORDER BY tag)"
+
+
+def _chosen(name: str, default: str) -> str:
+    """Return the expression of a recipe's field, also where a recipe is damaged."""
+    return f"COALESCE(CASE WHEN json_valid(recipe) THEN recipe ->> '$.{name}' END, '{default}')"
 
 
 class SqliteRunLog(SqliteFile):
@@ -102,7 +107,13 @@ class SqliteRunLog(SqliteFile):
         query = "SELECT body FROM events WHERE run = ? AND seq > ? ORDER BY seq"
         with self._using() as connection:
             rows = connection.execute(query, (run_id, after)).fetchall()
-        return [decode(body) for (body,) in rows]
+        return [decode(body if isinstance(body, str) else "") for (body,) in rows]
+
+    def bodies(self, run_id: str) -> list[str]:
+        self._commits.flush()
+        with self._using() as connection:
+            rows = connection.execute("SELECT body FROM events WHERE run = ? ORDER BY seq", (run_id,)).fetchall()
+        return [body if isinstance(body, str) else "" for (body,) in rows]
 
     def run(self, run_id: str) -> RunRow:
         return only_match(run_id, self._rows("id >= ? AND id < ? ORDER BY id LIMIT 2", (run_id, run_id + LAST)))
@@ -116,9 +127,9 @@ class SqliteRunLog(SqliteFile):
         defaults = Recipe()
         wanted = {
             "COALESCE(outcome, 'running')": filters.outcomes,
-            f"COALESCE(recipe ->> '$.framework', '{defaults.framework}')": filters.frameworks,
-            f"COALESCE(recipe ->> '$.context', '{defaults.context}')": filters.contexts,
-            f"COALESCE(recipe ->> '$.model', '{defaults.model}')": filters.models,
+            _chosen("framework", defaults.framework): filters.frameworks,
+            _chosen("context", defaults.context): filters.contexts,
+            _chosen("model", defaults.model): filters.models,
         }
         for column, values in wanted.items():
             if values:
@@ -205,7 +216,7 @@ class SqliteKeyValue(SqliteFile):
         query = "SELECT body FROM kept WHERE kind = ? AND key >= ? AND key < CAST(? AS TEXT) ORDER BY time DESC, key"
         with self._using() as connection:
             rows = connection.execute(query, (kind, prefix, prefix.encode() + b"\xff")).fetchall()
-        return [body.encode() for (body,) in rows]
+        return [body.encode() if isinstance(body, str) else b"" for (body,) in rows]
 
     def remove(self, kind: Kind, key: str) -> None:
         with self._using() as connection:

@@ -18,7 +18,7 @@ from types import ModuleType
 import msgspec
 
 from research.sandbox import serve
-from research.web import charsets, isolated, linked, readers, spreadsheets
+from research.web import charsets, isolated, linked, readers, spreadsheets, word
 from research.web.readers import FileText, UnreadableFile
 
 _PAGE = b"""<html lang="en"><head><title>A</title><meta name="author" content="B"><meta name="date" content="2024-05-06">
@@ -69,6 +69,7 @@ def _prepare(suffix: str, _charset: str) -> None:
         readers.read_bytes(b"---\nday: 1\n---\n# A", ".md", "a")
     elif suffix == ".docx":
         readers.read_bytes(_docx(), ".docx", "a")
+        word.load_styles()
     elif suffix in spreadsheets.SUFFIXES:
         importlib.import_module("python_calamine")
     elif suffix == ".parquet":

@@ -374,4 +374,5 @@ def _docx(data: bytes, name: str) -> FileText:
 
 
 def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:200]
+    said = error.strerror if isinstance(error, OSError) else error  # without the path of a file here
+    return f"{type(error).__name__}: {said}"[:200]

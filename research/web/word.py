@@ -63,6 +63,15 @@ class Read(Struct, frozen=True):
     notes: tuple[str, ...]
 
 
+def load_styles() -> None:
+    """Read the styles of a document without its own, which `python-docx` would read from its file when one comes."""
+    from docx.parts.styles import StylesPart
+
+    styles: Any = StylesPart
+    found = styles._default_styles_xml()
+    styles._default_styles_xml = classmethod(lambda part: found)
+
+
 def markdown(data: bytes) -> str:
     """Return the body with links, superscripts as `<sup>`, and footnotes as `[^1]`, whose texts follow as `[^1]: …`."""
     import docx

@@ -130,12 +130,12 @@ def to_jsonl(events: Iterable[Event]) -> bytes:
     return b"".join(encode(event) + b"\n" for event in events)
 
 
-def to_zip(runs: Mapping[str, Iterable[Event]]) -> bytes:
-    """Return several runs as a ZIP file, each under its id."""
+def to_zip(runs: Mapping[str, bytes]) -> bytes:
+    """Return several runs, each as JSON lines, as a ZIP file, each under its id."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for run_id, events in runs.items():
-            archive.writestr(f"{run_id}.jsonl", to_jsonl(events))
+        for run_id, lines in runs.items():
+            archive.writestr(f"{run_id}.jsonl", lines)
     return target.getvalue()
 
 
@@ -222,6 +222,11 @@ def _pause(events: list[Event]) -> tuple[Event, ...]:
     if isinstance(last, RunFinished | Paused | WaitingForUser):
         return ()
     return (Paused(run=last.run, seq=last.seq + 1, time=last.time),)
+
+
+def as_it_is(store: Store, run_id: str) -> bytes:
+    """Return the stored events of a run line by line, also those that cannot be read."""
+    return "".join(f"{body}\n" for body in store.bodies(run_id)).encode("utf-8", "replace")
 
 
 def _events(store: Store, run_id: str) -> tuple[Event, ...] | None:

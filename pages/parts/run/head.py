@@ -54,6 +54,8 @@ def is_interrupted(row: RunRow) -> bool:
 
 def state(row: RunRow) -> str:
     """Return the state of a run in a few words."""
+    if row.damaged:
+        return t("Damaged")
     if row.outcome:
         return t(ENDINGS[row.outcome])
     if row.status == "paused":
@@ -63,6 +65,8 @@ def state(row: RunRow) -> str:
 
 def look(row: RunRow) -> tuple[str, str]:
     """Return colour and Material symbol of a run's state."""
+    if row.damaged:
+        return "red", "broken_image"
     if row.outcome:
         return BADGES.get(row.outcome, ("orange", "flag"))
     if row.status == "paused" or is_interrupted(row):

@@ -12,6 +12,7 @@ from pages.parts.run import (
     after,
     agents,
     branches,
+    damaged,
     facts,
     failure,
     forgotten,
@@ -51,7 +52,8 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
     except ConfigError as error:
         st.error(plain(str(error)), title=t("Run not found"))
         return
-    view = watching.present(bench, row)
+    if (view := damaged.view_of(bench, row)) is None:
+        return
     live = view.running and not bench.engine.reclaimer.interrupted(row)
     head.title(row, live)
     with st.container(key="run", gap="small"):

@@ -68,8 +68,16 @@ def draw(bench: Workbench, rows: Sequence[RunRow], checked: bool) -> None:
 def _file(bench: Workbench, ids: list[str]) -> Callable[[], bytes]:
     """Return a function that builds the export when it is requested."""
     if len(ids) == 1:
-        return lambda: run_import.to_jsonl(bench.store.events(ids[0]))
-    return lambda: run_import.to_zip({run_id: bench.store.events(run_id) for run_id in ids})
+        return lambda: _lines(bench, ids[0])
+    return lambda: run_import.to_zip({run_id: _lines(bench, run_id) for run_id in ids})
+
+
+def _lines(bench: Workbench, run_id: str) -> bytes:
+    """Return a run as JSON lines; a damaged one as it is stored."""
+    try:
+        return run_import.to_jsonl(bench.store.events(run_id))
+    except ConfigError:
+        return run_import.as_it_is(bench.store, run_id)
 
 
 def _now(bench: Workbench, rows: list[RunRow]) -> list[RunRow]:

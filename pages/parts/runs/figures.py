@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.shared.language import t
 from pages.parts.shared.words import count, lasted
+from research.errors import ConfigError
 from research.events.view import fold
 from research.ops.metrics import Figures, combined, figures
 from research.store import RunRow
@@ -48,7 +49,10 @@ def _read(bench: Workbench, ended: Sequence[RunRow]) -> int:
     missing = [row for row in ended if (row.id, row.updated) not in known]
     while missing and time.monotonic() - begun < AT_ONCE_S:
         row = missing.pop(0)
-        known[row.id, row.updated] = figures(fold(bench.store.events(row.id)))
+        try:
+            known[row.id, row.updated] = figures(fold(bench.store.events(row.id)))
+        except ConfigError:  # an event of it is damaged
+            known[row.id, row.updated] = None
     return len(missing)
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.errors import StoreUnavailable, WorkbenchError
+from research.store.saved import readable
 from research.workbench.doctor import Check, masked
 from research.workbench.workbench import Workbench
 
@@ -86,7 +87,7 @@ def start(bench: Workbench, name: str, work: Work, patience_s: float = 0.0, keep
 
 def last(bench: Workbench, name: str) -> Tested | None:
     """Return the stored result of a test, which may be from an earlier session."""
-    found = [msgspec.json.decode(body, type=Tested) for body in bench.store.values("tested", name)]
+    found = readable(bench.store.values("tested", name), Tested, "test")
     return next((each for each in found if each.name == name), None)
 
 

@@ -1,0 +1,42 @@
+"""A run of which something saved cannot be read: what that is, and the run as it is in a file."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts.run import watching
+from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
+from research.errors import ConfigError
+from research.events.view import RunView
+from research.store import RunRow
+from research.workbench import run_import
+from research.workbench.workbench import Workbench
+
+
+def view_of(bench: Workbench, row: RunRow) -> RunView | None:
+    """Return the run as it is now, after saying what of it cannot be read; None if its events cannot."""
+    if row.damaged:
+        st.warning(
+            t("Cannot be read any more: {columns}. Defaults are shown instead.", columns=plain(", ".join(row.damaged))),
+            title=t("This run is damaged"),
+        )
+    try:
+        return watching.present(bench, row)
+    except ConfigError as error:
+        _draw(bench, row, str(error))
+        return None
+
+
+def _draw(bench: Workbench, row: RunRow, why: str) -> None:
+    """Show a run whose events cannot be read; its file contains them as they are."""
+    st.error(plain(why), title=t("This run is damaged"))
+    st.markdown(t("The other runs are not affected. You can save it as it is, and delete it."))
+    st.download_button(
+        t("Save as it is"),
+        lambda: run_import.as_it_is(bench.store, row.id),
+        f"{row.id}.jsonl",
+        mime="application/jsonl",
+        icon=":material/download:",
+        on_click="ignore",
+    )
