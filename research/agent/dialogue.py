@@ -34,7 +34,7 @@ class Dialogue(Conversation):
         agent: str,
         prompt: str,
         tools: Sequence[ToolSpec],
-        reflections: Sequence[str],
+        reflections: Sequence[str] = (),
     ) -> None:
         super().__init__(question, recipe, context, agent, prompt, tools)
         self._spoken = self.protocol.name
@@ -104,13 +104,13 @@ class Dialogue(Conversation):
             if reads is not None and not asks_back(reply):
                 reads(reply)
 
-        how: dict[str, Any] = {"limits": limits, "must_call": must_call, "schema": schema, "report": report}
+        wanted: dict[str, Any] = {"limits": limits, "must_call": must_call, "schema": schema, "report": report}
         self._rounds = rounds or self._rounds
         while True:
             number = self._model_calls.asks
             try:
                 with self._protocol_for(purpose, must_act=must_act, must_call=must_call):
-                    reply = yield from self._request(purpose, messages, extra, tools, check, **how)
+                    reply = yield from self._request(purpose, messages, extra, tools, check, wanted)
             except ProviderError as error:
                 yield from self._without_tools(error, purpose, number)
                 continue
@@ -141,25 +141,23 @@ class Dialogue(Conversation):
         extra: str,
         tools: Sequence[ToolSpec] | None,
         reads: Reads,
-        *,
-        limits: bool,
-        must_call: bool,
-        **wanted: Any,
+        wanted: dict[str, Any],
     ) -> Steps[Reply]:
-        """Make one request, or take its reply from the journal; see `ask`."""
+        """Make one request, or take its reply from the journal; see `ask`, which has the same names as `wanted`."""
         last = (Message("user", extra),) if extra else ()
         composed = messages is None
         messages = (*((yield from self._compose()) if messages is None else messages), *last)
         recorded = self._model_calls.next_recorded()
         if recorded is not None:
             return recorded
-        if limits:
+        if wanted["limits"]:
             self.context.meter.admit()
         offered = self.tools if tools is None else tuple(map(self.worded, tools))
         if self._must_act:
             offered = (*offered, self.worded(FINAL_ANSWER))
-        must_call = must_call or self._must_act
-        request = self._model_calls.request(messages, purpose, offered, must_call=must_call, **wanted)
+        reply = {name: wanted[name] for name in ("schema", "report")}
+        must_call = wanted["must_call"] or self._must_act
+        request = self._model_calls.request(messages, purpose, offered, must_call=must_call, **reply)
 
         def shorten() -> Steps[Prompt]:
             dropped = self._drop_older_half()

@@ -135,11 +135,8 @@ class _Checker:
         titles = [title for n in known for title in self.titles[n]]
         said = told(_row(plain, statement.context), cells, titles)
         verbatim = self._verbatim(plain, known)
-        if (
-            has_cjk(plain)
-            and (read := self._verbatim(said.text, known))
-            and not (verbatim and verbatim.status == "supported")
-        ):
+        other_words = has_cjk(plain) and said.text != plain and not (verbatim and verbatim.status == "supported")
+        if other_words and (read := self._verbatim(said.text, known)):
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim

@@ -33,6 +33,8 @@ _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 RATE = re.compile(r"/(1,?000|100,?000)\b")
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """What stands before the people of `per 100 people`."""
+_SCALE = re.compile(r"\b(thousand|million|billion)s?\b|^([$€£¥](?:bn|[mk])?)$|单位[:：]\s?(\w+)", re.I)
+"""What the corner of a table, or a row of its head, says of all figures."""
 _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
 _PLAIN = re.compile(r"[a-z\d]")
@@ -129,7 +131,7 @@ def cells_of(source: Source) -> list[Cell]:
 
 def _table(source: Source, rows: Sequence[tuple[str, ...]]) -> Iterator[Cell]:
     """Yield the figures of a table, or of an infobox: two columns without a head, some rows in groups."""
-    top = next((at for at, row in enumerate(rows) if at and (row[0] or any(map(_measured, row)))), len(rows))
+    top = next((at for at, row in enumerate(rows) if at and _measures(row)), len(rows))
     head, group = _head(rows[:top]), ""
     for row in rows[top:]:
         if len(row) != 2 or head[-1]:
@@ -139,15 +141,22 @@ def _table(source: Source, rows: Sequence[tuple[str, ...]]) -> Iterator[Cell]:
         yield from _line(source, f"{group}{row[0].lstrip(_BULLETS)}: {row[1]}")
 
 
-def _measured(cell: str) -> bool:
-    """Return whether a cell is a figure and no year, so that its row is none of the rows of the head."""
-    return _figure(cell) is not None and not _YEAR.fullmatch(cell)
+def _measures(row: Sequence[str]) -> bool:
+    """Return whether a row is none of the head, which has texts, years, and the scale of all figures in its corner."""
+    corner = row[0] and not _SCALE.search(row[0])
+    return bool(corner) or any(_figure(cell) and not _YEAR.fullmatch(cell) for cell in row)
 
 
 def _head(heads: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return the head of each column: the words of all rows; of several rows, one without years spans empty columns."""
+    of_all = [own[0] for row in heads if (own := [cell for cell in row if cell]) and (row[0] or len(own) == 1)]
+    scale = next(filter(None, map(_SCALE.search, of_all)), None)
     rows = [row if len(heads) == 1 or _YEAR.search(" ".join(row)) else _spread(row) for row in heads]
-    return tuple(" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows, strict=False))
+    head = (" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows, strict=False))
+    return tuple(
+        f"{name} ({scale[scale.lastindex or 0]})" if name and scale and not _UNIT.search(name) else name
+        for name in head
+    )
 
 
 def _spread(row: Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from research.text import tokens
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _BETWEEN = re.compile(rf"{_CJK.pattern}|[，、；：（）]")
-_WORD = re.compile(r"[a-z]+")
 
 
 @cache
@@ -50,8 +49,13 @@ def says(kind: str, text: str) -> bool:
     >>> says("reserve", "one of the few")
     True
     """
-    spoken = set(_WORD.findall(text.casefold()))
-    return any(word in text if _CJK.match(word) else word in spoken for word in listed(kind))
+    return _pattern(kind).search(text.casefold()) is not None
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    words = "|".join(word if _CJK.match(word) else rf"(?<![a-z]){word}(?![a-z])" for word in sorted(listed(kind)))
+    return re.compile(words)
 
 
 @lru_cache(maxsize=65_536)

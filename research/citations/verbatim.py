@@ -153,7 +153,7 @@ def _stated(sentence: str, n: int) -> Stated:
     if at:
         parts.append((tokens_of(sentence[:at]), True))
     if match := _opening().match(sentence, at):
-        parts.append((tokens_of(match.group()), True))
+        parts.append((tokens_of(match.group(), at), True))
         at = match.end()
     for piece in _PARENTHESIS.split(sentence[at:]):
         if found := tokens_of(piece, at):
@@ -166,14 +166,16 @@ def _stated(sentence: str, n: int) -> Stated:
 def _beginnings(sentence: str, whole: Stated) -> Iterator[Stated]:
     """Yield what a sentence says up to a comma, if nothing behind it may take that back or ends a list."""
     plain = _PARENTHESIS.sub(lambda each: " " * len(each.group()), sentence)
-    for comma in reversed(list(_COMMA.finditer(plain))):
-        rest = sentence[comma.end() :]
-        own = tokens_of(_COMMA.split(rest)[0])
-        if says("reserve", rest) or says("aside", rest) or _open(sentence[: comma.start()]):
+    stop = len(sentence)
+    for at in reversed([comma.start() for comma in _COMMA.finditer(plain)]):
+        piece = sentence[at + 1 : stop]
+        own = [each for part, _ in whole.parts for each in part if at < each.end <= stop]
+        if says("reserve", piece) or says("aside", piece) or _open(sentence[:at]):
             return
         if len(own) >= _CLAUSE and not (isinstance(own[0].key, Decimal) or own[0].key in listed("limit")):
-            beginning = _stated(sentence[: comma.start()], whole.n)
-            yield replace(beginning, text=whole.text, whole=False)
+            cut = [(tuple(each for each in part if each.end <= at), optional) for part, optional in whole.parts]
+            yield replace(whole, parts=tuple(part for part in cut if part[0]), whole=False)
+        stop = at
 
 
 @cache

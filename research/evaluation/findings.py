@@ -33,7 +33,7 @@ from research.exports.formulas import line
 from research.store import RunLog
 from research.text import clip
 
-_SHOWN: Final = ("right", "race", "f1", "evidence_recall", "citation_precision")
+_SHOWN: Final[tuple[str, ...]] = ("right", "race", "f1", "evidence_recall", "citation_precision")
 """Measures that are plotted, the most telling first; at most two."""
 _LONGEST: Final = 20_000
 """Characters of one text of a transcript."""

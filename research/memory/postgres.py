@@ -97,7 +97,7 @@ class PostgresMemoryStore:
 
     def entries(self, numbers: Sequence[int]) -> dict[int, Entry]:
         query = f"SELECT {_COLUMNS} FROM {{s}}.entries WHERE forgotten IS NULL AND number = ANY(%s)"
-        return {row[0]: _entry(*row[1:]) for row in self._schema.rows(query, list(numbers))}
+        return {row[0]: _entry(row[1:]) for row in self._schema.rows(query, list(numbers))}
 
     def by_id(self, ids: Sequence[str], *, forgotten: bool = False) -> dict[str, int]:
         query: LiteralString = "SELECT id, number FROM {s}.entries WHERE (%s OR forgotten IS NULL) AND id = ANY(%s)"
@@ -106,7 +106,7 @@ class PostgresMemoryStore:
     def page(self, filters: Filters, limit: int, offset: int) -> list[tuple[int, Entry]]:
         where, parameters = _where(filters)
         query = f"SELECT {_COLUMNS} FROM {{s}}.entries WHERE {where} ORDER BY time DESC, number DESC LIMIT %s OFFSET %s"
-        return [(row[0], _entry(*row[1:])) for row in self._schema.rows(query, *parameters, limit, offset)]
+        return [(row[0], _entry(row[1:])) for row in self._schema.rows(query, *parameters, limit, offset)]
 
     def numbers(self, filters: Filters = NO_FILTERS) -> list[int]:
         where, parameters = _where(filters)
@@ -141,7 +141,7 @@ class PostgresMemoryStore:
             JOIN {s}.encoders ON encoders.id = encoder WHERE entry = ANY(%s)"""
         for number, name, vector in self._schema.rows(of_these, list(vectors), binary=True):
             vectors[number][name] = vector
-        return [StoredEntry(row[0], _entry(*row[1:-2]), row[-2], row[-1], vectors[row[0]]) for row in rows]
+        return [StoredEntry(row[0], _entry(row[1:-2]), row[-2], row[-1], vectors[row[0]]) for row in rows]
 
     # Words
 
@@ -231,15 +231,15 @@ class PostgresMemoryStore:
         query = f"""SELECT {_COLUMNS} FROM {{s}}.entries WHERE forgotten IS NULL AND NOT EXISTS (
             SELECT 1 FROM {{s}}.vectors WHERE entry = number
             AND encoder = (SELECT id FROM {{s}}.encoders WHERE name = %s)) ORDER BY number LIMIT %s"""
-        return {row[0]: _entry(*row[1:]) for row in self._schema.rows(query, encoder, limit)}
+        return {row[0]: _entry(row[1:]) for row in self._schema.rows(query, encoder, limit)}
 
 
 def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
     return conditions(filters, _among, mark="%s", listed="= ANY(%s)", tagged="tags && %s::text[]")
 
 
-def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:
-    title, run, number, time, tags, pinned = rest
+def _entry(row: Sequence[Any]) -> Entry:
+    id_, kind, provenance, text, quote, url, title, run, number, time, tags, pinned = row
     return Entry(text, kind, id_, provenance, run, number, url, title, quote, time, tuple(tags), pinned)
 
 

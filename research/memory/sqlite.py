@@ -128,7 +128,7 @@ class SqliteMemoryStore:
     def entries(self, numbers: Sequence[int]) -> dict[int, Entry]:
         found = f"SELECT {_COLUMNS} FROM entries WHERE forgotten IS NULL AND number IN {_LISTED}"
         with self._using(self._lock):
-            return {row[0]: _entry(*row[1:]) for row in self._db.conn.execute(found, [_json(numbers)])}
+            return {row[0]: _entry(row[1:]) for row in self._db.conn.execute(found, [_json(numbers)])}
 
     def by_id(self, ids: Sequence[str], *, forgotten: bool = False) -> dict[str, int]:
         query = f"SELECT id, number FROM entries WHERE (? OR forgotten IS NULL) AND id IN {_LISTED}"
@@ -140,7 +140,7 @@ class SqliteMemoryStore:
         query = f"SELECT {_COLUMNS} FROM entries WHERE {where} ORDER BY time DESC, number DESC LIMIT ? OFFSET ?"
         with self._using(self._lock):
             rows = self._db.conn.execute(query, (*parameters, limit, offset)).fetchall()
-        return [(row[0], _entry(*row[1:])) for row in rows]
+        return [(row[0], _entry(row[1:])) for row in rows]
 
     def numbers(self, filters: Filters = NO_FILTERS) -> list[int]:
         where, parameters = _where(filters)
@@ -178,7 +178,7 @@ class SqliteMemoryStore:
             vectors: dict[int, dict[str, bytes]] = {row[0]: {} for row in rows}
             for number, name, vector in self._db.conn.execute(query, [_json(list(vectors))]):
                 vectors[number][name] = vector
-        return [StoredEntry(row[0], _entry(*row[1:-2]), row[-2], row[-1], vectors[row[0]]) for row in rows]
+        return [StoredEntry(row[0], _entry(row[1:-2]), row[-2], row[-1], vectors[row[0]]) for row in rows]
 
     # Words
 
@@ -244,7 +244,7 @@ class SqliteMemoryStore:
         query = f"""SELECT {_COLUMNS} FROM entries WHERE forgotten IS NULL AND NOT EXISTS (SELECT 1 FROM vectors
             WHERE entry = number AND encoder = (SELECT id FROM encoders WHERE name = ?)) ORDER BY number LIMIT ?"""
         with self._using(self._lock):
-            return {row[0]: _entry(*row[1:]) for row in self._db.conn.execute(query, (encoder, limit))}
+            return {row[0]: _entry(row[1:]) for row in self._db.conn.execute(query, (encoder, limit))}
 
 
 def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
@@ -252,8 +252,8 @@ def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
     return conditions(filters, _among, mark="?", listed=f"IN {_LISTED}", tagged=tagged)
 
 
-def _entry(id_: str, kind: Any, provenance: Any, text: str, quote: str, url: str, *rest: Any) -> Entry:
-    title, run, number, time, tags, pinned = rest
+def _entry(row: Sequence[Any]) -> Entry:
+    id_, kind, provenance, text, quote, url, title, run, number, time, tags, pinned = row
     try:
         words = tuple(decoding.decode(tags, list[str]))
     except (ValueError, TypeError):

@@ -89,6 +89,14 @@ REPORT = Source(
 | Rent and deposits | 6,106 | 5,797 | 612 |
 |  | 7,000 | 6,500 | 99 |
 
+| (In thousands) | 2019 | 2018 |
+| --- | --- | --- |
+| Furniture | $11,604 | $10,671 |
+
+| 单位：万元 | 2022年 | 2023年 |
+| --- | --- | --- |
+| 票款收入 | 22,740 | 26,050 |
+
 | 学校 | 图书册数（万册） |
 | --- | --- |
 | 2号中学 | 15.2 |
@@ -215,6 +223,8 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "Rent and deposits was 5,797 in 2018 [8].",
         "Rent and deposits was €612 million in 2017 [8].",
         "2号中学的图书册数为15.2万册 [8]。",
+        "Furniture was $10.671 million in 2018 [8].",
+        "2023年票款收入为2.605亿元 [8]。",
         "法国2024年的出口为1.046万亿美元 [2]。",
         "法国的出生率为10.9‰ [2]。",
     ],
@@ -255,6 +265,7 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Rent and deposits was 6,106 in 2018 [8].",
         "Rent and deposits was 7,000 in 2019 [8].",
         "明德中学的图书册数为12.4册 [8]。",
+        "Furniture was $10,671 in 2018 [8].",
         "法国的出生率为10.9% [2]。",
     ],
 )
