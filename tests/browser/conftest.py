@@ -258,7 +258,7 @@ def pick_row(page: Page, address: str, x: int = 200) -> None:
     page.wait_for_url(re.compile(address))
 
 
-def opened(part: Locator, label: str, inside: str) -> None:
+def opened(part: Locator, label: str | re.Pattern[str], inside: str) -> None:
     """Open the section with this label, and click again if the click was lost while the page was being drawn."""
     for clicks in range(4):
         settle(part.page)

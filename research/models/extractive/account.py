@@ -21,6 +21,8 @@ from research.types import Part
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
 _BOLD = re.compile(r"\*\*([^*\n]{1,120})\*\*(\s?[(（]\d{4}[^()（）]{0,12}[)）])?(?!\s?[;；])")
 """Words in bold type, with the year behind them, unless they begin a list."""
+_AGAIN = re.compile(r"\s?[(（][^()（）]{0,60}[)）]$")
+"""The same figure again in another form, as in *1.2 % (1.17 %)*."""
 _ABOUT = re.compile(r"\*\*[^*\n]{1,120}\*\*(?:[:：]|的)")
 """The subject at the start of a line."""
 _EVIDENCE = "\n### "
@@ -100,8 +102,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
 
 def _bold(line: str, asked: Asked, verdict: Verdict) -> str:
     """Return what a line says in bold type behind its subject; of one that was chosen, its name unless a number is asked for."""
-    found = ["".join(match.groups("")) for match in _BOLD.finditer(line)]
+    found = [_AGAIN.sub("", match[1]) + (match[2] or "") for match in _BOLD.finditer(line)]
     named = verdict.chosen and (asked.options or asked.kind != "number")
     if not named and (_ABOUT.match(line) or (verdict.chosen and len(found) > 1)):
         found = found[1:]
-    return found[0].partition("（约")[0] if found and not asked.many else ""
+    return found[0] if found and not asked.many else ""
