@@ -39,10 +39,10 @@ class _Message(Struct):
 
 class _Delta(Struct):
     type: str = ""
-    text: str = ""
-    thinking: str = ""
-    signature: str = ""
-    partial_json: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
     stop_reason: str | None = None
 
 
@@ -50,12 +50,13 @@ class Event(Struct):
     """One event of a stream; unknown types are ignored, as the service requires."""
 
     type: str = ""
-    index: int = 0
+    index: int | str | None = None
     message: _Message | None = None
     content_block: Block | None = None
     delta: _Delta | None = None
     usage: Any = None
-    content: list[Block] | None = None
+    error: Any = None
+    content: list[Block] | str | None = None
     stop_reason: str | None = None
     """Both of a whole reply, which is an event of type `message` here."""
 
@@ -65,8 +66,11 @@ class Reply:
 
     def __init__(self) -> None:
         self.stop_reason = ""
-        self._blocks: dict[int, Block] = {}
-        self._calls: dict[int, assembly.Call] = {}
+        self._blocks: list[Block] = []
+        self._open: dict[int | str | None, int] = {}
+        """By index in the stream, the block that began last: gateways give several the same index."""
+        self._calls: dict[int | None, assembly.Call] = {}
+        """By the place of their blocks."""
         self._usage: dict[str, int] = {}
 
     def take(self, event: Event) -> Iterator[Delta]:
@@ -75,7 +79,8 @@ class Reply:
                 given = {name: count for name, count in msgspec.structs.asdict(counts).items() if count is not None}
                 self._usage |= given
         if event.type == "message":
-            for index, block in enumerate(event.content or ()):
+            whole = [{"type": "text", "text": event.content}] if isinstance(event.content, str) else event.content
+            for index, block in enumerate(whole or ()):
                 yield from self._begin(index, block)
             self.stop_reason = event.stop_reason or ""
         elif event.type == "content_block_start" and event.content_block:
@@ -85,35 +90,39 @@ class Reply:
         elif event.type == "message_delta" and event.delta:
             self.stop_reason = event.delta.stop_reason or self.stop_reason
 
-    def _begin(self, index: int, block: Block) -> Iterator[Delta]:
-        self._blocks[index] = block
+    def _begin(self, index: int | str | None, block: Block) -> Iterator[Delta]:
+        self._open[index] = len(self._blocks)
+        self._blocks.append(block)
         if block.get("type") == "tool_use":
-            given = block.get("input")  # some servers send the complete arguments here
-            arguments = msgspec.json.encode(given).decode() if given else ""
-            self._calls[index] = assembly.Call(str(block.get("id") or ""), str(block.get("name") or ""), arguments)
+            given = block.get("input") or ""  # some servers send the complete arguments here
+            arguments = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+            self._calls[self._open[index]] = assembly.Call(
+                str(block.get("id") or ""), str(block.get("name") or ""), arguments
+            )
         elif block.get("type") in ("text", "thinking") and block.get(block["type"]):
             yield Delta(block[block["type"]], kind="text" if block["type"] == "text" else "reasoning")
 
-    def _add(self, index: int, delta: _Delta) -> Iterator[Delta]:
-        block = self._blocks.setdefault(index, {})
-        if delta.type == "text_delta":
-            block["text"] = block.get("text", "") + delta.text
-            if delta.text:
-                yield Delta(delta.text)
-        elif delta.type == "thinking_delta":
-            block["thinking"] = block.get("thinking", "") + delta.thinking
-            if delta.thinking:  # empty if the service withholds it
-                yield Delta(delta.thinking, kind="reasoning")
-        elif delta.type == "signature_delta":
-            block["signature"] = block.get("signature", "") + delta.signature
-        elif delta.type == "input_json_delta" and index in self._calls:
-            self._calls[index].arguments += delta.partial_json
+    def _add(self, index: int | str | None, delta: _Delta) -> Iterator[Delta]:
+        kind = delta.type.removesuffix("_delta")
+        place = self._open.get(index)
+        if kind == "input_json" and place in self._calls:
+            self._calls[place].arguments += delta.partial_json or ""
+        more = getattr(delta, kind, None) if kind in ("text", "thinking", "signature") else None
+        if not more:  # thinking is empty if the service withholds it
+            return
+        if place is None:
+            place = self._open[index] = len(self._blocks)
+            self._blocks.append({"type": kind})
+        block = self._blocks[place]
+        block[kind] = (block.get(kind) or "") + more
+        if kind != "signature":
+            yield Delta(more, kind="text" if kind == "text" else "reasoning")
 
     def completion(self, position: int) -> Completion:
-        blocks = [block for _, block in sorted(self._blocks.items())]
-        text = "".join(block["text"] for block in blocks if block.get("type") == "text")
-        reasoning = "".join(block["thinking"] for block in blocks if block.get("type") == "thinking")
-        calls = [call for _, call in sorted(self._calls.items())]
+        blocks = self._blocks
+        text = "".join(block.get("text") or "" for block in blocks if block.get("type") == "text")
+        reasoning = "".join(block.get("thinking") or "" for block in blocks if block.get("type") == "thinking")
+        calls = list(self._calls.values())
         # Keep the text before the last thinking block too, so that all blocks go back in their order.
         thoughts = [n for n, block in enumerate(blocks) if block.get("type") in THINKING]
         kept = blocks[: thoughts[-1] + 1] if thoughts else []
