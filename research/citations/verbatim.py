@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from msgspec import Struct
 
@@ -114,7 +114,10 @@ def stated(source: Source) -> Iterator[Stated]:
             ):
                 yield _stated(sentence, source.n)
         listed_below = bullet and (colon or listed_below)
-        colon, spoken = text.endswith((":", "：")), len(tokens_of(text)) > 1  # not `Observation:`
+        colon, spoken = (
+            text.endswith((":", "：")),
+            sum(1 for _ in islice(_tokens(text, 0), 2)) > 1,
+        )  # not `Observation:`
 
 
 def _open(text: str) -> str:
