@@ -50,7 +50,7 @@ class FakeOllama:
     parameters: str = ""
     models: Sequence[str] = ("qwen3:8b",)
     old: bool = False
-    """It does not say what is loaded."""
+    """It says neither what is loaded nor what a model can do."""
     chats: list[Body] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)
     """The context of each time that the model was loaded."""
@@ -89,7 +89,7 @@ class FakeOllama:
         info = {"general.architecture": "qwen3", "qwen3.context_length": self.trained}
         return {
             "model_info": info,
-            "capabilities": capabilities,
+            **({} if self.old else {"capabilities": capabilities}),
             "remote_host": self.remote,
             "parameters": self.parameters,
         }

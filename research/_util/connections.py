@@ -127,17 +127,31 @@ def proxies(limits: httpx2.Limits) -> dict[str, httpx2.BaseTransport | None]:
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
             raise httpx2.UnsupportedProtocol(self._why, request=request)
 
+    class Through(httpx2.HTTPTransport):
+        """Names the variable of the proxy that cannot be reached."""
+
+        def __init__(self, proxy: str, named: str) -> None:
+            super().__init__(verify=ssl_context(), limits=limits, proxy=httpx2.Proxy(proxy))
+            self._named = named
+
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            try:
+                return super().handle_request(request)
+            except (httpx2.ConnectError, httpx2.ProxyError) as error:
+                raise type(error)(f"{error}, through {self._named}", request=request) from error
+
     found: dict[str, httpx2.BaseTransport | None] = {}
     for pattern, proxy in get_environment_proxies().items():
         if proxy is None:
             found[pattern] = None
             continue
+        proxy = proxy.strip()
         shown = proxy.rpartition("@")[2]
         if proxy.startswith("socks://"):  # as desktops write it
             proxy = f"socks5{proxy.removeprefix('socks')}"
         variable = f"{pattern.removesuffix('://').upper()}_PROXY"
         try:
-            found[pattern] = httpx2.HTTPTransport(verify=ssl_context(), limits=limits, proxy=httpx2.Proxy(proxy))
+            found[pattern] = Through(proxy, f"{variable} ({shown})")
         except ImportError:
             why = f"{variable} ({shown}) is a SOCKS proxy, which needs: pip install socksio; or unset {variable}"
             found[pattern] = Unusable(why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -15,6 +16,13 @@ from research.errors import ConfigError
 if TYPE_CHECKING:
     import httpx2
 
+_AROUND = f"{string.whitespace}\u00a0\u200b\ufeff\"'`<>,;"
+
+
+def tidied(text: str) -> str:
+    """Return an address or key without what is copied around it: white space, invisible characters and quotation marks."""
+    return text.strip(_AROUND)
+
 
 @cache
 def base_url(text: str, setting: str) -> httpx2.URL:
@@ -24,6 +32,8 @@ def base_url(text: str, setting: str) -> httpx2.URL:
     shown = text.rpartition("@")[2].partition("?")[0]  # without a password or key
     accepted = "accepted: http://HOST[:PORT][/PATH] or https://…, without user, query and fragment"
     try:
+        if any(map(str.isspace, text)):
+            raise httpx2.InvalidURL("white space")
         url = httpx2.URL(text.rstrip("/"))
         url.host.encode("idna")  # the look-up does this, too, and raises an obscure error
     except (httpx2.InvalidURL, UnicodeError):

@@ -9,13 +9,15 @@ from typing import Any
 import msgspec
 
 from research import plugins
+from research._util.said import say
 from research.agent import prompts
 from research.agent.asking import asks_user
 from research.agent.context import MAIN, RunContext, Steps
 from research.agent.conversation import Conversation
 from research.agent.model_call import ModelCalls, Prompt, Reads
 from research.agent.parsing.calls import FINAL_ANSWER
-from research.errors import ProviderError
+from research.agent.parsing.leaks import calls_in
+from research.errors import FormatError, ProviderError
 from research.events.branches import step_purposes
 from research.events.events import ReportUpdated, Warned
 from research.events.recipe import Recipe
@@ -103,6 +105,8 @@ class Dialogue(Conversation):
         def check(reply: Reply) -> None:
             if reads is not None and not asks_back(reply):
                 reads(reply)
+            elif schema is None and tools is not None and not tools and calls_in(reply.answer, self.tools):
+                raise FormatError(say("No tool can be called any more. Give the answer from what is known."))
 
         wanted: dict[str, Any] = {"limits": limits, "must_call": must_call, "schema": schema, "report": report}
         self._rounds = rounds or self._rounds

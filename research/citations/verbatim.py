@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -121,7 +121,10 @@ def stated(source: Source) -> Iterator[Stated]:
                 yield from _beginnings(sentence, whole := _stated(sentence, source.n))
                 yield whole
         listed_below = bullet and (colon or listed_below)
-        colon, spoken = text.endswith((":", "：")), len(tokens_of(text)) > 1  # not `Observation:`
+        colon, spoken = (
+            text.endswith((":", "：")),
+            sum(1 for _ in islice(_tokens(text, 0), 2)) > 1,
+        )  # not `Observation:`
 
 
 def _open(text: str) -> str:

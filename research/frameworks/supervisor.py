@@ -146,7 +146,8 @@ def supervisor(
 ) -> Steps[Answer]:
     """A supervisor plans sections, isolated researchers write them in parallel, code assembles the report.  For long reports.
 
-    A failed researcher leaves a marked gap in the report; introduction and conclusion are left out if they fail.
+    A failed researcher leaves a marked gap in the report; introduction and conclusion are left out if they fail.  If
+    everything fails, the run does.
     Source: Open Deep Research, legacy multi-agent graph.  Deliberate changes: rounds are capped, FinishResearch counts
     anywhere among the calls, an unknown tool is an observation, and errors do not end the report.
     """
@@ -178,7 +179,7 @@ def supervisor(
     body = "\n\n".join(section.text for section in sections)
     yield from run.report(body)
     done = prompts.text("research_complete", run.language, sections=body)
-    introduction, conclusion, short = f"# {_title(run)}", "", ""
+    introduction, conclusion, short = "", "", ""
     outcome: Outcome = "answered"
     try:
         if begin := (yield from _frame(run, "introduce", done, _title(run), Introduction)):
@@ -187,7 +188,9 @@ def supervisor(
             conclusion, short = end.text, end.short
     except LimitReached as limit:
         outcome = limit.limit
-    report = "\n\n".join(filter(None, [introduction, body, conclusion]))
+    if not (introduction or conclusion) and all(section.outcome == "failed" for section in sections):
+        return Answer(run.known(), "failed")
+    report = "\n\n".join(filter(None, [introduction or f"# {_title(run)}", body, conclusion]))
     yield from run.report(report)
     return Answer(report, outcome, short=short, parts=tuple(part for section in sections for part in section.parts))
 

@@ -100,7 +100,7 @@ class AnthropicModel(ServedModel):
         with closing(self._service.events("/v1/messages", body, _is_last, headers, whole="content")) as events:
             for data in events:
                 event = self._service.read(data, Event)
-                if event.type == "error":
+                if event.type == "error" or event.error:
                     raise self._service.error_event(data, body)
                 yield from reply.take(event)
         if not reply.stop_reason:

@@ -26,6 +26,10 @@ _REASONS = {
 }
 
 
+_TEXTS = ("text", "thinking", "signature")
+"""Fields of a block that arrive in pieces."""
+
+
 class _Usage(Struct):
     input_tokens: Any = None
     """Tokens neither read from the cache nor written to it."""
@@ -41,10 +45,10 @@ class _Message(Struct):
 
 class _Delta(Struct):
     type: str = ""
-    text: str = ""
-    thinking: str = ""
-    signature: str = ""
-    partial_json: str = ""
+    text: str | None = None
+    thinking: str | None = None
+    signature: str | None = None
+    partial_json: str | None = None
     stop_reason: str | None = None
 
 
@@ -52,12 +56,13 @@ class Event(Struct):
     """One event of a stream; unknown types are ignored, as the service requires."""
 
     type: str = ""
-    index: int = 0
+    index: int | str | None = None
     message: _Message | None = None
     content_block: Block | None = None
     delta: _Delta | None = None
     usage: Any = None
-    content: list[Block] | None = None
+    error: Any = None
+    content: list[Block] | str | None = None
     stop_reason: str | None = None
     """Both of a whole reply, which is an event of type `message` here."""
 
@@ -67,10 +72,13 @@ class Reply:
 
     def __init__(self) -> None:
         self.stop_reason = ""
-        self._blocks: dict[int, Block] = {}
+        self._blocks: list[Block] = []
+        self._open: dict[int | str | None, int] = {}
+        """By index in the stream, the block that began last: gateways give several the same index."""
         self._grown: dict[int, dict[str, list[str]]] = {}
-        """The pieces of each block's texts, by field."""
-        self._calls: dict[int, assembly.Call] = {}
+        """The pieces of texts, by the place of their block and by field."""
+        self._calls: dict[int | None, assembly.Call] = {}
+        """By the place of their blocks."""
         self._usage: dict[str, Any] = {}
 
     def take(self, event: Event) -> Iterator[Delta]:
@@ -79,7 +87,8 @@ class Reply:
                 given = {name: count for name, count in msgspec.structs.asdict(counts).items() if count is not None}
                 self._usage |= given
         if event.type == "message":
-            for index, block in enumerate(event.content or ()):
+            whole = [{"type": "text", "text": event.content}] if isinstance(event.content, str) else event.content
+            for index, block in enumerate(whole or ()):
                 yield from self._begin(index, block)
             self.stop_reason = event.stop_reason or ""
         elif event.type == "content_block_start" and event.content_block:
@@ -89,48 +98,49 @@ class Reply:
         elif event.type == "message_delta" and event.delta:
             self.stop_reason = event.delta.stop_reason or self.stop_reason
 
-    def _begin(self, index: int, block: Block) -> Iterator[Delta]:
-        texts = {name: str(block[name] or "") for name in ("text", "thinking", "signature") if name in block}
-        block = self._blocks[index] = block | texts
+    def _begin(self, index: int | str | None, block: Block) -> Iterator[Delta]:
+        texts = {name: str(block[name] or "") for name in _TEXTS if name in block}
+        place = self._open[index] = len(self._blocks)
+        block = block | texts
+        self._blocks.append(block)
         if block.get("type") == "tool_use":
-            given = block.get("input")  # some servers send the complete arguments here
-            arguments = msgspec.json.encode(given).decode() if given else ""
-            self._calls[index] = assembly.Call(str(block.get("id") or ""), str(block.get("name") or ""), [arguments])
+            given = block.get("input") or ""  # some servers send the complete arguments here
+            arguments = given if isinstance(given, str) else msgspec.json.encode(given).decode()
+            self._calls[place] = assembly.Call(str(block.get("id") or ""), str(block.get("name") or ""), [arguments])
             assembly.check_number(self._calls, "the model's server")
             unseen(arguments)
         elif block.get("type") in ("text", "thinking") and block.get(block["type"]):
             yield Delta(block[block["type"]], kind="text" if block["type"] == "text" else "reasoning")
 
-    def _add(self, index: int, delta: _Delta) -> Iterator[Delta]:
-        self._blocks.setdefault(index, {})
-        grown = self._grown.setdefault(index, {})
-        if delta.type == "text_delta":
-            grown.setdefault("text", []).append(delta.text)
-            if delta.text:
-                yield Delta(delta.text)
-        elif delta.type == "thinking_delta":
-            grown.setdefault("thinking", []).append(delta.thinking)
-            if delta.thinking:  # empty if the service withholds it
-                yield Delta(delta.thinking, kind="reasoning")
-        elif delta.type == "signature_delta":
-            grown.setdefault("signature", []).append(delta.signature)
-            unseen(delta.signature)
-        elif delta.type == "input_json_delta" and index in self._calls:
-            self._calls[index].parts.append(delta.partial_json)
-            unseen(delta.partial_json)
+    def _add(self, index: int | str | None, delta: _Delta) -> Iterator[Delta]:
+        kind = delta.type.removesuffix("_delta")
+        place = self._open.get(index)
+        if kind == "input_json" and place in self._calls:
+            self._calls[place].parts.append(delta.partial_json or "")
+            unseen(delta.partial_json or "")
+        more = getattr(delta, kind, None) if kind in _TEXTS else None
+        if not more:  # thinking is empty if the service withholds it
+            return
+        if place is None:
+            place = self._open[index] = len(self._blocks)
+            self._blocks.append({"type": kind})
+        self._grown.setdefault(place, {}).setdefault(kind, []).append(more)
+        if kind == "signature":
+            unseen(more)
+        else:
+            yield Delta(more, kind="text" if kind == "text" else "reasoning")
 
-    def _whole(self, index: int) -> Block:
+    def _whole(self, place: int) -> Block:
         """Return a block with all of its pieces."""
-        block = self._blocks[index]
-        return block | {
-            name: "".join([block.get(name, ""), *pieces]) for name, pieces in self._grown.get(index, {}).items()
-        }
+        block = self._blocks[place]
+        grown = self._grown.get(place, {})
+        return block | {name: "".join([block.get(name) or "", *pieces]) for name, pieces in grown.items()}
 
     def completion(self, position: int) -> Completion:
-        blocks = [self._whole(index) for index in sorted(self._blocks)]
-        text = "".join(block.get("text", "") for block in blocks if block.get("type") == "text")
-        reasoning = "".join(block.get("thinking", "") for block in blocks if block.get("type") == "thinking")
-        calls = [call for _, call in sorted(self._calls.items())]
+        blocks = [self._whole(place) for place in range(len(self._blocks))]
+        text = "".join(block.get("text") or "" for block in blocks if block.get("type") == "text")
+        reasoning = "".join(block.get("thinking") or "" for block in blocks if block.get("type") == "thinking")
+        calls = list(self._calls.values())
         # Keep the text before the last thinking block too, so that all blocks go back in their order.
         thoughts = [n for n, block in enumerate(blocks) if block.get("type") in THINKING]
         kept = blocks[: thoughts[-1] + 1] if thoughts else []

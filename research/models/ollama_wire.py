@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import connections, decoding
-from research._util.http import base_url, check_key
+from research._util.http import base_url, check_key, tidied
 from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
@@ -55,7 +55,7 @@ class Server:
 
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         """Raises `ConfigError` for an invalid url or key."""
-        url = _PATH.sub("", (endpoint.base_url or OLLAMA).strip().rstrip("/"))
+        url = _PATH.sub("", tidied(endpoint.base_url or OLLAMA).rstrip("/"))
         self.url = str(base_url(url, endpoint.url_name))
         check_key(endpoint.secret, endpoint.key_name)
         redact_in_logs(endpoint.secret)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from research._util import connections, threads
+from research._util.http import tidied
 from research.errors import ConfigError
 from research.models import lines
 from research.models.endpoint import Endpoint
@@ -230,7 +231,7 @@ def address(endpoint: Endpoint) -> str:
     if endpoint.kind == "vertex" and not endpoint.project:
         raise ConfigError(f"endpoint {endpoint.name!r} needs the id of a Google project")
     if endpoint.base_url is not None:
-        return _PATHS.get(endpoint.kind, _PATHS["openai"]).sub("", endpoint.base_url.strip().rstrip("/"))
+        return tidied(_PATHS.get(endpoint.kind, _PATHS["openai"]).sub("", tidied(endpoint.base_url).rstrip("/")))
     if endpoint.kind == "azure":
         raise ConfigError(f"endpoint {endpoint.name!r} needs its address, e.g. https://RESOURCE.openai.azure.com")
     if endpoint.kind in ("bedrock", "vertex") and not place:

@@ -341,7 +341,7 @@ OTHERS = [
     Behaviour(id="OR-3", service="openrouter", ends="failed", says="402",
               faults={2: FakeReply(status=402, body={"error": {"code": 402, "message": "Insufficient credits"}})},
               what="no credit → the run ends with the service's words"),
-    Behaviour(id="OR-4", service="openrouter", refuse=details_back, message=details,
+    Behaviour(id="OR-4", service="openrouter", apart="rewoo", refuse=details_back, message=details,
               what="reasoning_details must come back unmodified → they are kept raw"),
 ]  # fmt: skip
 
@@ -355,7 +355,7 @@ LOCAL = [
               faults={2: FakeReply(status=500, body={"error": {
                   "message": "error parsing tool call: raw='{\"query\": \"x\"]', err=invalid character"}})},
               what="500 for the model's own bad JSON → it is parsed here, or the model is asked again"),
-    Behaviour(id="LCP-1", service="llamacpp", ends="failed", says="start llama.cpp's server with --jinja",
+    Behaviour(id="LCP-1", service="llamacpp", apart="rewoo", ends="failed", says="start llama.cpp's server with --jinja",
               faults=dict.fromkeys(range(1, 9), FakeReply(status=500, body=JINJA)),
               what="was started without --jinja → the flag is named"),
     Behaviour(id="LCP-2", service="llamacpp", refuse=valid_arguments, faults={2: FakeReply("", [("search", '{"query": "x')])},

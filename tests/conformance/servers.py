@@ -62,6 +62,8 @@ class Behaviour:
     fake: str = "openai"
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the fake."""
+    apart: str = ""
+    """The framework to which it is not played: it plans in text, so that no call of its history was made by the model."""
     learns: bool = False
     """Whether a refusal is a part of it; other behaviours must never be refused anything."""
 
@@ -83,7 +85,9 @@ class Playing:
             self.problems.append(problem)
             return refusal(behaviour, problem)
         self._count += 1
-        if fault := behaviour.faults.get(self._count):
+        last = max(behaviour.faults, default=0)
+        lasting = behaviour.ends == "failed" and self._count > last > 0
+        if fault := behaviour.faults.get(last if lasting else self._count):
             return fault
         return None
 

@@ -79,6 +79,29 @@ class TestReplies:
     def test_stop_reasons_are_translated(self, reason: str, ours: str) -> None:
         assert complete(FakeReply("I", finish_reason=reason)).finish_reason == ours
 
+    def test_calls_with_one_index_stay_apart(self) -> None:
+        starts = [
+            {"type": "content_block_start", "index": "0", "content_block": {"type": "tool_use", "id": query, "name": "search",
+                                                                            "input": json.dumps({"query": query})}}
+            for query in "ab"
+        ]  # fmt: skip
+        calls = complete(FakeReply(deltas=starts, finish_reason="tool_use")).calls
+        assert [call.arguments for call in calls] == [{"query": "a"}, {"query": "b"}]
+
+    def test_texts_and_counts_of_another_type_are_read_or_passed_over(self) -> None:
+        odd = [
+            {"type": "message_start", "message": {"usage": {"input_tokens": "70", "output_tokens": "many"}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": None}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Paris"}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": None}},
+            {"type": "message_delta", "delta": {}, "usage": "none"},
+        ]
+        assert complete(FakeReply(deltas=odd)).text == "Paris"
+
+    def test_a_flat_error_inside_a_stream_is_told(self) -> None:
+        flat = 'event: error\ndata: {"message": "Busy", "code": 529}\n\n'
+        assert "answered 529: Busy" in str(failure([FakeReply(raw=flat)]))
+
     def test_unknown_kinds_of_events_blocks_and_deltas_are_ignored(self) -> None:
         odd = [
             {"type": "billing_note", "index": 3, "text": "?"},

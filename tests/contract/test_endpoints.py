@@ -25,6 +25,7 @@ from research.workbench.workbench import Workbench
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.player import QUESTION, Player
+from tests.smollm import model_file
 from tests.workers import LONG_S
 
 ONE, TWO, CANARY = "sk-one-0123456789", "sk-two-0123456789", "sk-canary-0123456789"
@@ -57,13 +58,16 @@ def key_of(settings: Settings, name: str) -> str:
 # Several in one comparison
 
 
+@pytest.mark.parametrize("third", ["scripted", pytest.param("gguf", marks=pytest.mark.slow)])
 def test_three_recipes_on_three_endpoints_have_their_own_keys_prices_and_limits(
-    home: Path, script: Any, monkeypatch: pytest.MonkeyPatch
+    home: Path, script: Any, monkeypatch: pytest.MonkeyPatch, third: str
 ) -> None:
-    scripted = script(
+    in_process = script(
         '<tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>',
         "<answer>Japan has 123,201,945 people [1].</answer>",
     )
+    if third == "gguf":
+        in_process = f"gguf:{model_file()}"
     monkeypatch.setenv("OPENAI_API_KEY", CANARY)
     with FakeOpenAI(Player("native", laps=2), key=ONE) as one, FakeOpenAI(Player("native", laps=3), key=TWO) as two:
         bench = listed(
@@ -72,8 +76,12 @@ def test_three_recipes_on_three_endpoints_have_their_own_keys_prices_and_limits(
             work_one={"url": one.base_url, "key": ONE, "prices": {"input": 2, "output": 10}, "context": 50_000},
             two={"url": two.base_url, "key": TWO, "prices": {"input": 1, "output": 0}, "requests_per_minute": 60_000},
         )
-        models = ("work-one:fake", "two:fake", scripted)
-        recipes = [bench.recipe(model=model, tools=["search"]) for model in models]
+        models = ("work-one:fake", "two:fake", in_process)
+        rounds = (4, 4, 1 if third == "gguf" else 4)
+        recipes = [
+            bench.recipe(model=model, tools=["search"], judge="off", options={"framework.rounds": number})
+            for model, number in zip(models, rounds, strict=True)
+        ]
         comparison = compare(bench, QUESTION, recipes)
         assert all(bench.engine.wait(run, LONG_S) for run in comparison.runs)
         views = [fold(bench.store.events(run)) for run in comparison.runs]
@@ -82,6 +90,7 @@ def test_three_recipes_on_three_endpoints_have_their_own_keys_prices_and_limits(
         for server, key in ((one, TWO), (two, ONE)):
             assert not any(key.encode() in body or CANARY.encode() in body for body in server.sent)
     # The fakes report 7 tokens read and 3 written for each call.
+    assert views[2].cost_usd == 0
     calls = [view.model_calls for view in views]
     assert views[0].cost_usd == pytest.approx(calls[0] * (7 * 2 + 3 * 10) / 1e6)
     assert views[1].cost_usd == pytest.approx(calls[1] * 7 / 1e6)

@@ -191,16 +191,17 @@ def test_a_server_that_counts_otherwise_cuts_nothing(home: Path) -> None:
 # Models and faults
 
 
-def test_a_model_without_tools_is_asked_in_tags(home: Path) -> None:
+@pytest.mark.parametrize("old", [False, True])
+def test_a_model_without_tools_is_asked_in_tags(home: Path, old: bool) -> None:
     def reply(body: dict[str, Any]) -> Said:
         assert "tools" not in body
         done = "123,201,945" in body["messages"][-1]["content"]
         call = '<tool_call>{"name": "search", "arguments": {"query": "Japan population"}}</tool_call>'
         return Said(f"<answer>{ANSWER}</answer>" if done else f"<think>Look.</think>{call}")
 
-    with FakeOllama(reply, tools=False) as server:
+    with FakeOllama(reply, tools=False, old=old) as server:
         bench = opened(server, home)
-        assert not bench.model("ollama:qwen3:8b").native
+        assert bench.model("ollama:qwen3:8b").native == old
         run = bench.engine.start(QUESTION, bench.recipe(model="ollama:qwen3:8b", tools=["search"]), here=True)
         list(run.events())
         assert bench.store.run(run.run_id).status == "completed" and len(server.chats) >= 2

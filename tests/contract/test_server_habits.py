@@ -184,6 +184,25 @@ def test_an_answer_that_stays_cut_off_is_kept_and_marked(place: Path) -> None:
     assert view.outcome != "failed"
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        '<minimax:tool_call><invoke name="search"><parameter name="query">Japan</parameter></invoke></minimax:tool_call>',
+        "<search><query>Japan</query></search>",
+        '{"name": "search", "parameters": {"query": "Japan"}}',
+        '[search(query="Japan")]',
+        'commentary to=functions.search json{"query": "Japan"}',
+    ],
+)
+def test_a_call_is_no_last_answer_either(place: Path, written: str) -> None:
+    view, requests, _ = requests_after_search(
+        place, FakeReply(written), FakeReply(ANSWER), options={"framework.rounds": 1}
+    )
+    assert view.answer == ANSWER
+    assert ["tools" in body for body in requests] == [False, False]
+    assert "No tool can be called any more" in requests[1]["messages"][-1]["content"]
+
+
 def test_half_a_call_is_not_continued_but_asked_for_again(place: Path) -> None:
     half = FakeReply('<tool_call>{"name": "search", "argum', finish_reason="length")
     _, requests, _ = requests_after_search(place, half, FakeReply(ANSWER))
@@ -251,17 +270,24 @@ def test_a_server_of_this_machine_is_reached_without_the_proxy(
 
 
 @pytest.mark.parametrize(
-    "proxy", ["socks5://user:hunter2@127.0.0.1:9", "socks://127.0.0.1:9/", "nonsense://127.0.0.1:9"]
+    "proxy",
+    [
+        "socks5://user:hunter2@127.0.0.1:9",
+        "socks://127.0.0.1:9/",
+        "nonsense://127.0.0.1:9",
+        "http://user:hunter2@127.0.0.1:9",
+    ],
 )
 def test_a_proxy_that_cannot_be_used_is_named(place: Path, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
+    monkeypatch.setattr(RunContext, "wait", lambda self, seconds: None)
     connections.pool.cache_clear()
     try:
         bench = Workbench(load(home=place, openai_base_url="http://models.example.org/v1"))
         view = fold(research.stream(QUESTION, workbench=bench, model="openai:fake"))
     finally:
         connections.pool.cache_clear()
-    assert view.outcome == "failed"
+    assert view.status == ("paused" if proxy.startswith("http") else "failed")
     assert "ALL_PROXY" in view.error
     assert "127.0.0.1:9" in view.error
     assert "hunter2" not in view.error
@@ -350,9 +376,15 @@ def test_a_question_with_half_a_character_is_asked_without_it(place: Path) -> No
     assert view.answer == ANSWER
 
 
-def test_what_surrounds_a_key_and_an_address_is_left_out(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "written",
+    [" {url}/chat/completions\n", "{url} /chat/completions", '"{url}",', "<{url}>", "{url}\u200b", "{url}/models/"],
+)
+def test_what_surrounds_a_key_and_an_address_is_left_out(
+    place: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
     with FakeOpenAI([SEARCH, FakeReply(ANSWER)], key="sk-0123456789") as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", f" {server.base_url}/chat/completions\n")
+        monkeypatch.setenv("OPENAI_BASE_URL", written.format(url=server.base_url))
         monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789\n")
         bench = Workbench(load(home=place))
         assert fold(research.stream(QUESTION, workbench=bench, model="openai:fake", judge="off")).answer == ANSWER

@@ -112,6 +112,8 @@ def from_parts(name: Any, arguments: Any, tools: Tools) -> tuple[str, list[dict[
         )
     try:
         given = _object(arguments, name)
+        if tools is not None and name in tools:
+            given = _object(_inside(given, name, tools[name]), name)
         if name == FINAL:
             return name, [_final(given, (tools or {}).get(FINAL, FINAL_ANSWER))]
         return name, [given] if tools is None else [checked(each, tools[name]) for each in spread(given, tools[name])]
@@ -136,6 +138,15 @@ def _object(arguments: Any, name: str) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise Malformed("bad_args", say("they must be one JSON object"), 0)
     return arguments
+
+
+def _inside(given: dict[str, Any], name: str, spec: ToolSpec) -> Any:
+    """Return the arguments of a call that was written into the arguments of itself; any others unchanged."""
+    keys = [key for key in ("arguments", "parameters") if key in given]
+    beside = given.keys() - keys
+    if len(keys) != 1 or not beside <= _BESIDE or given.keys() & spec.parameters.get("properties", {}).keys():
+        return given
+    return given[keys[0]] if plain_name(str(given.get("name", name))) == name else given
 
 
 def _final(given: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from research.agent.parsing.calls import FINAL, Tools, plain_name
+from research.agent.parsing.calls import FINAL, Tools, offered, plain_name
 from research.agent.parsing.elements import Raw, Unread, begins, begins_line, calls_of, in_code, read_elements
 from research.agent.parsing.mentions import disowned
 from research.agent.parsing.relaxed import Malformed, decode, unfenced
+from research.types import ToolSpec
 
 _TOKEN = re.compile(
     r"(?P<space>\s{1,80})|(?P<mark><[^<>{}\n]{1,80}>|<\w{1,40}[=:]|\[/?[A-Z][A-Z_]{1,40}\]|>{3})"
@@ -62,6 +63,12 @@ def holds_call(words: str, tools: Tools) -> bool:
     at, called = _head(words, _known(tools))
     marked = at is not None and called and not in_code(words, at)
     return marked or bool(MARKUP.search(words)) or begins(words, tools) is not None or _names_tool(words, tools)
+
+
+def calls_in(answer: str, tools: Sequence[ToolSpec]) -> bool:
+    """Return whether an answer, which was asked for without tools, calls one of these instead."""
+    known = offered(tools)
+    return bool(answer) and (holds_call(answer, known) or bool(read_leaked(answer, known)))
 
 
 def foreign(words: str, tools: Tools) -> bool:

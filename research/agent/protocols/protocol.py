@@ -53,7 +53,8 @@ def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Seq
         if reading.errors and not tools:
             raise FormatError(say("No tool can be called any more. Give the answer from what is known."))
         answer = outside_report(reading)  # without tools, plain text is the answer
-        if reading.code != "no_action" or tools or not answer:
+        called = completion.finish_reason in ("tool_calls", "function_call")
+        if reading.code != "no_action" or tools or not answer or called:
             raise FormatError(reading.message)
     answer, short, parts = read_account(answer)
     reply = Reply(
