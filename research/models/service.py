@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from research._util import connections, decoding
+from research._util import connections, decoding, egress
 from research._util.http import base_url, check_key
 from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
@@ -129,11 +129,12 @@ class Service:
         import httpx2
 
         try:
-            response = send()
-            try:
-                yield response
-            finally:
-                response.close()
+            with egress.sending(self.host, near=self._endpoint.near):
+                response = send()
+                try:
+                    yield response
+                finally:
+                    response.close()
         except self._failures.status as error:
             answer = error.response
             # Without the SDK's error, whose text contains what the service said, a key perhaps.

@@ -19,6 +19,7 @@ from research.citations.verifiers import MODEL, RULES, Pair
 from research.config.endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
+from research.models import bounded
 from research.types import Completion, Message, Model, Priced, Request, Served, Usage
 from research.workbench import endpoints, health, trial, verifiers
 
@@ -305,7 +306,8 @@ def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
                 some = f", e.g. {', '.join(models[:3])}" if models else ""
                 return Check(kind, "ok", f"{len(models)} models{some}", tuple(models))
             return Check(kind, "ok", "not asked: it lists no models" if isinstance(model, Served) else "can be used")
-        for piece in model.stream(Request((Message("user", "Answer with the one word: ready"),), purpose="conclude")):
+        ready = Request((Message("user", "Answer with the one word: ready"),), purpose="conclude")
+        for piece in bounded.stream(model, ready):
             if isinstance(piece, Completion):
                 break
     except WorkbenchError as error:
