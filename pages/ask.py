@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import choices, form, presets, share, view, welcome
+from pages.parts.run import choices, form, presets, private, share, view, welcome
 from pages.parts.run import question as question_box
 from pages.parts.shared import component, home, offers
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research import defaults
 from research.errors import REFUSED
+from research.workbench.leaving import MustChoose
 
 home.start_with_app()
 question_box.address()
@@ -78,7 +79,10 @@ try:
     # Without MCP servers, because building the recipe would start them.
     recipe = bench.recipe(**{**arguments, "mcp": ()})
 except REFUSED as error:
-    if not error_shown:
+    if isinstance(error, MustChoose):
+        with summary:
+            private.ask(bench, str(error))
+    elif not error_shown:
         summary.markdown(f":red[:material/error: {plain(str(error))}]")
 else:
     recipe_line.caption(choices.line(recipe))

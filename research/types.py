@@ -34,6 +34,16 @@ ProtocolName = Literal["native", "tagged"]
 """How calls travel: the provider's own tool calls, or tags in the text."""
 
 
+class Sent(Struct, frozen=True, omit_defaults=True):
+    """What a run has sent to one host."""
+
+    host: str
+    requests: int = 0
+    bytes: int = 0
+    kinds: tuple[str, ...] = ()
+    """What it was: `question`, `passages`, `memory`, `search words`, `addresses`, `arguments`."""
+
+
 class Passage(Struct, frozen=True, omit_defaults=True):
     """A piece of a source as a tool returned it."""
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from socket import SHUT_RDWR
 from ssl import SSLContext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from research.errors import ProviderError
 
@@ -94,22 +94,27 @@ def _pool(allow_hosts: tuple[str, ...] | None) -> httpx2.Client:
 
     import httpx2
 
+    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30)
+    return httpx2.Client(
+        timeout=timeout(120),
+        **routes(allow_hosts, limits),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        event_hooks={"response": [_shorten_error]},
+    )
+
+
+def routes(allow_hosts: tuple[str, ...] | None, limits: httpx2.Limits) -> dict[str, Any]:
+    """Return how a client reaches its hosts, as arguments of `httpx2.Client`; all of its connections are watched."""
+    import httpx2
+
     from research._util.watched import watch
 
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=30)
     usual = transport_to(allow_hosts, limits) or httpx2.HTTPTransport(verify=ssl_context(), limits=limits)
     mounts = proxies(limits) if allow_hosts is None else {}
     for transport in (usual, *mounts.values()):
         if isinstance(transport, httpx2.HTTPTransport):
             watch(transport)
-    return httpx2.Client(
-        timeout=timeout(120),
-        transport=usual,
-        mounts=mounts,
-        trust_env=False,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        event_hooks={"response": [_shorten_error]},
-    )
+    return {"transport": usual, "mounts": mounts, "trust_env": False}
 
 
 def proxies(limits: httpx2.Limits) -> dict[str, httpx2.BaseTransport | None]:

@@ -70,6 +70,14 @@ def is_nearby(url: str) -> bool:
         return "." not in host or host.endswith((".local", ".lan", ".internal", ".localhost"))
 
 
+def is_loopback(url: str) -> bool:
+    """Return whether an address leads to this machine, by its name."""
+    try:
+        return address_of(urlsplit(url).hostname or "").is_loopback
+    except ValueError:
+        return False
+
+
 def check_key(key: str, setting: str) -> None:
     """Raise `ConfigError`, which names the setting, for a key that an HTTP header cannot contain."""
     if not (key.isascii() and key.isprintable()) or " " in key:

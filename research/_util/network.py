@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import httpcore2
 import httpx2
 
-from research._util import cancel
+from research._util import cancel, egress
 from research._util.said import say
 from research.errors import ConfigError, ToolError
 
@@ -147,6 +147,7 @@ class _TimedStream(httpcore2.NetworkStream):
                 continue
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        egress.count(len(buffer))
         self._stream.write(buffer, _remaining(self._deadline))
 
     def close(self) -> None:

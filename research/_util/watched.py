@@ -10,7 +10,7 @@ from typing import Any, Final
 import httpcore2
 import httpx2
 
-from research._util import cancel
+from research._util import cancel, egress
 
 MOST_BYTES: Final = 80_000_000
 """Bytes that are received for one request, with its headers: a server may send those, too, without end."""
@@ -66,6 +66,7 @@ class _Stream(httpcore2.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._received = 0
+        egress.count(len(buffer))
         self._inner.write(buffer, timeout)
 
     def close(self) -> None:

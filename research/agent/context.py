@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from research._util.egress import Egress
 from research.agent.budget import Meter
 from research.agent.cut_prompts import CutPrompts
 from research.agent.journal import Journal
@@ -39,6 +41,12 @@ class RunContext:
     """The id of the run, once it is driven."""
     cut_by: Outcome | None = None
     """The limit that was reached within a call; None if none was."""
+
+    @cached_property
+    def egress(self) -> Egress:
+        """What the run may send, and what it has sent."""
+        return Egress()
+
     home = ""
     """The folder of all data, for other processes of the workbench that work on this run."""
 

@@ -35,6 +35,8 @@ def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) 
     run.context.run_id = run_id
     for event in _events(run):
         before = _learn(run, run_id, saved, event) if isinstance(event, RunFinished) else ()
+        if isinstance(event, RunFinished | Paused | WaitingForUser):
+            event = msgspec.structs.replace(event, sent=run.context.egress.taken())
         for each in (*before, event):
             yield msgspec.structs.replace(each, run=run_id, seq=seq, time=time.time())
             seq += 1

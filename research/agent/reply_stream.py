@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from research._util import egress
+from research._util.egress import StaysHere
 from research._util.interruptible import interruptible
 from research._util.nul import without_nul
 from research.agent.context import MAIN, RunContext, Steps
@@ -77,7 +79,7 @@ class ReplyStream:
         deltas: list[Delta] = []
         last = time.monotonic()
         try:
-            for piece in interruptible(hearing(self._model.stream(self.request), self._hear), self._check):
+            for piece in interruptible(self._arriving(), self._check):
                 if isinstance(piece, Completion):
                     self._bytes, self._unseen = len(msgspec.json.encode(piece)), 0
                     self._check_size()
@@ -93,11 +95,20 @@ class ReplyStream:
         except LimitReached:
             yield from self._flush(deltas)
             raise
+        except StaysHere as error:
+            raise ProviderError(str(error)) from error
         except ProviderError as error:
             arrived = self._bytes + self._unseen
             error.at_work = error.at_work and not arrived  # a reply that has begun and stalled is asked for again
             raise
         raise ProviderError(f"{self._model.name} ended its reply without completing it", retryable=True)
+
+    def _arriving(self) -> Iterator[Delta | Completion]:
+        """Yield the pieces of the reply, in a thread that says what its request contains."""
+        context = self._context
+        passages = ("passages",) if context.ledger.sources else ()
+        egress.naming(("question", *passages, *(("memory",) if context.recalled else ())))
+        yield from hearing(self._model.stream(self.request), self._hear)
 
     def _take(self, piece: Delta) -> None:
         self._pieces[piece.kind].append(piece.text)

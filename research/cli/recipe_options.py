@@ -29,6 +29,7 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--protocol", default="auto", choices=["auto", "native", "tagged"], help="how tool calls are written"
     )
+    _add_egress(command)
     evaluates = command.prog.endswith("eval")
     more = "" if evaluates else f", and {defaults.QUERY} if your documents have tables"
     command.add_argument(
@@ -118,6 +119,15 @@ def _folder(name: str, known: Sequence[str]) -> str:
     raise ConfigError(f"collection {name!r} is {'ambiguous' if found else 'not in the library'}; known: {listed}")
 
 
+def _add_egress(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--egress",
+        choices=["open", "private", "offline"],
+        help="what may leave this machine: everything, nothing once your documents are among the sources, or nothing; "
+        "default: private if a cloud model would get your documents, until you have said otherwise",
+    )
+
+
 def add_memory_options(command: argparse.ArgumentParser) -> None:
     """Declare `--recall` and `--remember`: what a run reads from the memory and what it adds."""
     command.add_argument(
@@ -153,5 +163,6 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "deny_domains": tuple(arguments.deny_domain),
         "since": arguments.since,
         "until": arguments.until,
+        "egress": arguments.egress or "",
         "budget": Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),
     }

@@ -122,7 +122,7 @@ def _choices(bench: Workbench, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the choices that override the preset; `None` for one that is not on the command line."""
-    names = ("framework", "context", "model", "protocol", "temperature", "recall", "remember")
+    names = ("framework", "context", "model", "protocol", "temperature", "recall", "remember", "egress")
     given = {name: getattr(arguments, name) for name in names}
     given["plan"] = None if arguments.plan is None else arguments.plan.replace("off", "")
     given["allow_domains"], given["deny_domains"] = arguments.allow_domain or None, arguments.deny_domain or None

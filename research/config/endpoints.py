@@ -103,6 +103,8 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     region: str = ""
     project: str = ""
     timeout_s: float = 0
+    local: bool = False
+    """Its server is the user's own: what it gets counts as staying here.  One on this machine needs no such mark."""
 
 
 class Configured(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from research._util import egress
 from research.agent.context import RunContext
 from research.agent.lifecycle import execute
 from research.agent.run import Run
@@ -115,8 +116,10 @@ class Driver:
         try:
             self._ensure_watcher()
             past = self._store.events(run_id) if self._observers else []
-            receivers = [observe(past) for observe in self._observers]
-            steps = execute(run, run_id, lambda: self._store.events(run_id))
+            # An offline run is not traced either: its spans would leave.
+            observers = () if run.recipe.egress == "offline" else self._observers
+            receivers = [observe(past) for observe in observers]
+            steps = egress.carrying(run.context.egress, execute(run, run_id, lambda: self._store.events(run_id)))
             with self._presence.driving(run_id):
                 for event in logs.with_fields(steps, run=run_id, user=self._user):
                     self._save(event)

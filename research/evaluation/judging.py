@@ -19,8 +19,9 @@ from msgspec import Meta, Struct
 from research import plugins
 from research._util import decoding
 from research.errors import ConfigError, ProviderError
+from research.models import bounded
 from research.text import clip, unfenced
-from research.types import Completion, Message, Model, Priced, Request, Usage
+from research.types import Message, Model, Priced, Request, Usage
 
 ASPECTS: Final = ("comprehensiveness", "insight", "instruction_following", "readability")
 SHOWN = 60_000
@@ -110,7 +111,7 @@ def _points(judge: Model, question: str, first: str, second: str) -> tuple[_Verd
     spent: float | None = 0.0
     for attempt in range(1, TRIES + 1):
         try:
-            (reply,) = (each for each in judge.stream(request) if isinstance(each, Completion))
+            reply = bounded.completion(judge, request)
         except ProviderError as error:
             if not error.retryable or attempt == TRIES:
                 raise

@@ -26,6 +26,7 @@ from research.types import (
     Part,
     PlanItem,
     Reply,
+    Sent,
     Source,
     Status,
     ToolCall,
@@ -253,6 +254,8 @@ class WaitingForUser(Base, frozen=True):
     """The site whose further pages the user may allow with yes; empty for a question of the agent's own."""
     plan: bool = False
     """Whether the run waits for `PlanApproved`, not for a reply."""
+    sent: tuple[Sent, ...] = ()
+    """As in `RunFinished`."""
 
 
 class UserReplied(Base, frozen=True):
@@ -278,6 +281,8 @@ class Paused(Base, frozen=True):
 
     reason: str = ""
     """Why the run cannot continue, e.g. a service is down; empty when the user paused it."""
+    sent: tuple[Sent, ...] = ()
+    """As in `RunFinished`."""
 
 
 class Resumed(Base, frozen=True):
@@ -316,6 +321,8 @@ class RunFinished(Base, frozen=True):
     plan: tuple[Part, ...] = ()
     """The items of the approved plan, and whether the report answers each."""
     seconds: float = 0.0
+    sent: tuple[Sent, ...] | None = None
+    """What left this machine since the run was started or resumed; None in runs of earlier versions."""
 
 
 Event = (

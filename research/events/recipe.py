@@ -137,6 +137,9 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     """`recorded:NAME@DIGEST`: tools return the results that earlier runs recorded (`workbench.worlds`); empty: they work."""
     world_new: bool = False
     """Whether a call without a recorded result is made; if not, it is refused."""
+    egress: str = ""
+    """What may leave this machine: `private` (as soon as a private source is among its sources, nothing), `offline` (nothing
+    at all), or empty: everything."""
     seed: int | None = None
     """Sent with each request to a service that takes one; None: none is sent."""
 
@@ -158,7 +161,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
             del found["judge"]
         if self.novelty:
             del found["novelty"]
-        for name in ("plan", "allow_domains", "deny_domains", "since", "until", "world", "world_new"):
+        for name in ("plan", "allow_domains", "deny_domains", "since", "until", "world", "world_new", "egress"):
             if not found[name]:
                 del found[name]
         if self.seed is None:

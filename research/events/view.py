@@ -27,6 +27,7 @@ from research.types import (
     Outcome,
     Part,
     PlanItem,
+    Sent,
     Source,
     Status,
     Usage,
@@ -119,6 +120,8 @@ class RunView(PlanView, AuditView):
     short: str = ""
     parts: tuple[Part, ...] = ()
     """These five as in `RunFinished`; while a judge reads the finished report, `citations` are the verdicts known so far."""
+    sent: tuple[Sent, ...] | None = None
+    """What left this machine, by host; None while the run works, and in runs of earlier versions."""
     error: str = ""
     """Why the run failed, or why it paused without a request of the user."""
     traceback: str = ""
@@ -377,6 +380,7 @@ def _change_status(
     """Update status, outcome and what belongs to them."""
     match event:
         case e.WaitingForUser():
+            view.sent = _added(view.sent, event.sent or None)
             view.status, view.outcome, view.answer = "waiting_input", "needs_input", event.prompt
             if not event.plan:
                 view._last(event.agent).asked = event.prompt
@@ -386,16 +390,30 @@ def _change_status(
             current.replied = event.text
             current.notes.append(f"Your reply: {event.text}")
         case e.Paused():
+            view.sent = _added(view.sent, event.sent or None)
             view.status, view.seconds, view.error = "paused", view.worktime.seconds, event.reason
         case e.Resumed():
             view.status, view.outcome, view.answer, view.error = "running", None, "", ""
         case e.RunFailed():
             view.error, view.traceback = event.error, event.traceback
         case e.RunFinished():
+            view.sent = _added(view.sent, event.sent)
             view.status, view.outcome, view.seconds = event.status, event.outcome, event.seconds
             view.answer, view.report, view.citations = event.answer, event.report, event.citations
             view.uncited, view.removed = event.uncited, event.removed
             view.short, view.parts, view.plan_done = event.short, event.parts, event.plan
+
+
+def _added(before: tuple[Sent, ...] | None, more: tuple[Sent, ...] | None) -> tuple[Sent, ...] | None:
+    """Return what was sent, by host, with what was sent since then."""
+    if more is None:
+        return before
+    found = {each.host: each for each in before or ()}
+    for each in more:
+        old = found.get(each.host, Sent(each.host))
+        kinds = tuple(dict.fromkeys((*old.kinds, *each.kinds)))
+        found[each.host] = Sent(each.host, old.requests + each.requests, old.bytes + each.bytes, kinds)
+    return tuple(found.values())
 
 
 def fold(events: Iterable[e.Event]) -> RunView:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -23,7 +24,7 @@ from research.exports.progress import OUTCOMES, place_name
 from research.exports.words import SYMBOLS, Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
-from research.types import FAILS, HOLDS, Citation, Part, Source, Verdict
+from research.types import FAILS, HOLDS, Citation, Part, Sent, Source, Verdict
 from research.web.url_guard import MEMORY
 
 STATUSES: Final[dict[Verdict, str]] = {
@@ -189,9 +190,30 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
         "Tokens": say("about {tokens}", tokens=tokens) if view.estimated else tokens,
         "Cost": say("unknown") if view.cost_usd is None else f"${view.cost_usd:,.4f}".removesuffix("00"),
         "Time": say("{seconds} s", seconds=f"{view.seconds:,.1f}"),
+        **({} if view.sent is None else {"Left this machine": left(view.sent, say)}),
         "Run": view.run,
     }
     return tuple((say(name), visible(value)) for name, value in found.items())
+
+
+KINDS: Final = ("question", "passages", "memory", "search words", "addresses", "arguments")
+"""What can be sent."""
+
+
+def left(sent: Sequence[Sent], say: Words) -> str:
+    """Return what left this machine: hosts, requests, bytes, and what it was."""
+    if not sent:
+        return say("nothing")
+    return "; ".join(
+        say(
+            "{requests} to {host}, {size} kB ({kinds})",
+            requests=say.count(each.requests, "request"),
+            host=each.host,
+            size=f"{each.bytes / 1000:,.1f}",
+            kinds=", ".join(say(kind) if kind in KINDS else kind for kind in each.kinds),
+        )
+        for each in sent
+    )
 
 
 def _outcome(view: RunView, say: Words) -> str:

@@ -120,6 +120,8 @@ def _optional(view: RunView) -> dict[str, Any]:
         found["plan"] = _plan(view)
     if view.given is not None:
         found["audit"] = _audit(view)
+    if view.sent is not None:
+        found["left_this_machine"] = [msgspec.to_builtins(each) for each in view.sent]
     if view.edits:
         found["edits"] = [_edit(edit) for edit in view.edits]
     if view.recalled is not None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from research.events.view import RunView
 from research.exports.blocks import UNSEEN
-from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Note, Reference, checked, references
+from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Note, Reference, checked, left, references
 from research.exports.numbering import by_first_use
 from research.exports.words import Words, words_of
 from research.text import clip
@@ -109,6 +109,7 @@ def _front(view: RunView) -> str:
         "tokens_estimated": view.estimated,
         "cost_usd": view.cost_usd,
         "seconds": round(view.seconds, 1),
+        **({} if view.sent is None else {"left_this_machine": left(view.sent, Words("en"))}),
         "citations": dict(view.verdicts),
     }
     return front(values)

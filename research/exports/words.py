@@ -78,6 +78,15 @@ _CHINESE: Final = {
     "{sent} read, {written} written": "读入 {sent}，写出 {written}",
     "about {tokens}": "约{tokens}",
     "unknown": "未知",
+    "Left this machine": "离开本机的数据",
+    "nothing": "无",
+    "{requests} to {host}, {size} kB ({kinds})": "{requests}发往 {host}，{size} kB（{kinds}）",
+    "question": "问题",
+    "passages": "原文段落",
+    "memory": "记忆",
+    "search words": "检索词",
+    "addresses": "网址",
+    "arguments": "参数",
     "{seconds} s": "{seconds} 秒",
     "Page {page} of {all}": "第 {page} 页，共 {all} 页",
     "Still running": "仍在运行",
@@ -99,6 +108,7 @@ _CHINESE: Final = {
 }
 
 _COUNTED: Final = {
+    "request": "次请求",
     "statement": "条论断",
     "citation": "处引用",
     "sentence": "个句子",

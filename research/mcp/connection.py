@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import anyio
+import msgspec
 
-from research._util import cancel
+from research._util import cancel, egress
 from research._util.said import say
 from research.errors import ConfigError, Stopped, ToolError
+from research.mcp import intake
 from research.mcp.config import Launch, Redactor, Server
 from research.mcp.schemas import clean
 from research.text import clip
@@ -101,7 +103,9 @@ class Connection:
                 request_read_timeout_seconds=self.server.timeout_s + 1,
             )
 
-        return self._request(request, self.server.timeout_s, tool)
+        with egress.sending(f"MCP server {self.name}", kinds=("arguments",)):
+            egress.count(len(msgspec.json.encode(dict(arguments))))
+            return self._request(request, self.server.timeout_s, tool)
 
     def close(self) -> None:
         """End the session and the server's process, even while it starts.  The connection cannot be reopened."""
@@ -121,9 +125,12 @@ class Connection:
             with anyio.fail_after(seconds):
                 return await request(session.client)
 
+        session.intake.asked()
         try:
             return _wait_for(session.portal.start_task_soon(bounded)).result()
         except TimeoutError:
+            if session.intake.line:  # it is in the middle of a message, which may have no end
+                self._drop(session, what, TimeoutError())
             raise ToolError(
                 say("{what} did not answer within {seconds:g} s; try something else", what=what, seconds=seconds)
             ) from None
@@ -201,6 +208,7 @@ class _Session:
         self._close_requested = anyio.Event()
         self._errors = _StderrTail()
         self._network: AsyncVettedNetwork | None = None
+        self.intake = intake.Intake()
 
     @property
     def alive(self) -> bool:
@@ -254,6 +262,8 @@ class _Session:
 
     def reason(self, error: BaseException) -> str:
         """Return the best available explanation of why the session failed, with the end of the server's error output."""
+        if self.intake.problem:
+            return self.intake.problem
         if self._network is not None and self._network.refusal:
             return clip(self.redact(self._network.refusal), 300)
         if self._ended.done() and not self._ended.cancelled():
@@ -291,6 +301,8 @@ class _Session:
         if self._launch.command:
             from mcp.client.stdio import StdioServerParameters, stdio_client
 
+            intake.install()
+            intake.current.set(self.intake)
             command, *args = (word.get_secret_value() for word in self._launch.command)
             parameters = StdioServerParameters(
                 command=command,

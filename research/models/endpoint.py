@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import Struct
 from pydantic import SecretStr
 
-from research._util.http import is_nearby
+from research._util.http import is_loopback, is_nearby
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     headers: dict[str, str] = {}
     """Sent with each request, besides those of the key."""
     limits: Limits = Limits()
+    near: bool = False
+    """Whether it is marked local: what it gets stays on machines of the user."""
     prices: Prices | None = None
     api_version: str = ""
     """Azure's `api-version`, for addresses with deployments."""
@@ -138,6 +140,7 @@ def openai(settings: Settings, model: str = "NAME") -> Endpoint:
         name="openai",
         kind="openai",
         base_url=settings.openai_base_url,
+        near=is_loopback(settings.openai_base_url or ""),
         key=settings.openai_api_key,
         quirks=Quirks(reasoning="send" if settings.openai_send_reasoning else "learn"),
         allow_hosts=settings.allowed_for("openai_base_url"),
@@ -157,6 +160,7 @@ def anthropic(settings: Settings, model: str = "NAME") -> Endpoint:
         name="anthropic",
         kind="anthropic",
         base_url=settings.anthropic_base_url,
+        near=is_loopback(settings.anthropic_base_url or ""),
         key=settings.anthropic_api_key,
         allow_hosts=settings.allowed_for("anthropic_base_url"),
         key_setting="ANTHROPIC_API_KEY",

@@ -6,12 +6,13 @@ import codecs
 import re
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from research._util import connections, decoding
+from research._util import connections, decoding, egress
 from research._util.http import base_url, check_key, tidied
 from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
@@ -56,7 +57,8 @@ class Server:
     def __init__(self, endpoint: Endpoint, model: str) -> None:
         """Raises `ConfigError` for an invalid url or key."""
         url = _PATH.sub("", tidied(endpoint.base_url or OLLAMA).rstrip("/"))
-        self.url = str(base_url(url, endpoint.url_name))
+        parsed = base_url(url, endpoint.url_name)
+        self.url, self.host = str(parsed), parsed.netloc.decode("ascii")
         check_key(endpoint.secret, endpoint.key_name)
         redact_in_logs(endpoint.secret)
         self.secret = endpoint.secret if is_secret(endpoint.secret) else ""
@@ -70,13 +72,16 @@ class Server:
             self.url, tuple(self._headers.items()), self._endpoint.wait_s, self._endpoint.allow_hosts
         )
 
+    def _sending(self) -> AbstractContextManager[None]:
+        return egress.sending(self.host, near=self._endpoint.near)
+
     def lines(self, body: dict[str, Any]) -> Iterator[Line]:
         """Post a chat request and yield its lines.  Raises `ProviderError`."""
         import httpx2
 
         begun = time.monotonic()
         try:
-            with self._client().stream("POST", "api/chat", json=body) as response:
+            with self._sending(), self._client().stream("POST", "api/chat", json=body) as response:
                 if not response.is_success:
                     failure = self._failure(response.status_code, _read(response, _ERROR_BYTES))
                     failure.at_work = connections.may_go_on(begun, response.status_code)
@@ -97,7 +102,10 @@ class Server:
         import httpx2
 
         try:
-            with self._client().stream("POST", path, json=body, timeout=connections.timeout(ASK_S)) as response:
+            with (
+                self._sending(),
+                self._client().stream("POST", path, json=body, timeout=connections.timeout(ASK_S)) as response,
+            ):
                 return self._answer(response, kind)
         except httpx2.RequestError as error:
             raise self._lost(error) from error
@@ -107,7 +115,7 @@ class Server:
         import httpx2
 
         try:
-            with self._client().stream("GET", path, timeout=connections.timeout(ASK_S)) as response:
+            with self._sending(), self._client().stream("GET", path, timeout=connections.timeout(ASK_S)) as response:
                 return self._answer(response, kind)
         except httpx2.RequestError as error:
             raise self._lost(error) from error

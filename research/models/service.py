@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from research._util import connections, decoding
+from research._util import connections, decoding, egress
 from research._util.http import base_url, check_key
 from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
@@ -132,11 +132,12 @@ class Service:
 
         begun = time.monotonic()
         try:
-            response = send()
-            try:
-                yield response
-            finally:
-                response.close()
+            with egress.sending(self.host, near=self._endpoint.near):
+                response = send()
+                try:
+                    yield response
+                finally:
+                    response.close()
         except (self._failures.status, _NoReply) as error:
             answer, said = error.response, error.said if isinstance(error, _NoReply) else error.response.content
             failure = self._judge.refused(answer.status_code, problem_in(said), answer.headers, tools=tools)

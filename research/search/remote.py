@@ -8,12 +8,13 @@ import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from research._util import cancel, decoding
-from research._util.connections import proxies, refusal, ssl_context, transport_to
+from research._util import cancel, decoding, egress
+from research._util.connections import refusal, routes
 from research._util.http import base_url, check_key, retry_after
 from research._util.redaction import key_pattern, redact_in_logs
 from research.errors import ToolError
@@ -136,14 +137,12 @@ class Remote:
         headers = {"Accept": media, "Accept-Encoding": "gzip", "User-Agent": _AGENT, **(sending.get("headers") or {})}
         try:
             with (
+                egress.sending(urlsplit(self.url).netloc, kinds=("search words",)),
                 # A redirect would send the key to another host.
                 httpx2.Client(
                     timeout=min(WAIT_S, seconds),
                     follow_redirects=False,
-                    verify=ssl_context(),
-                    transport=transport_to(self._allow_hosts),
-                    mounts=proxies(httpx2.Limits()) if self._allow_hosts is None else None,
-                    trust_env=False,
+                    **routes(self._allow_hosts, httpx2.Limits()),
                 ) as client,
                 client.stream(method, self.url + path, **{**sending, "headers": headers}) as response,
             ):

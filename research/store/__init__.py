@@ -14,6 +14,7 @@ from research.types import Outcome, Status
 Control = Literal["stop", "pause"]
 Kind = Literal[
     "preset",
+    "egress",
     "comparison",
     "opinion",
     "share",

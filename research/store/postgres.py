@@ -106,7 +106,11 @@ class PostgresRunLog(PostgresSchema):
         rows = sorted(
             ((row.run, row.seq, row.body) for batch in batches for row in batch.rows), key=lambda row: row[:2]
         )
-        insert: LiteralString = "INSERT INTO {schema}.events SELECT * FROM unnest(%s::text[], %s::bigint[], %s::text[])"
+        # Not for a run that was erased meanwhile: nobody could see or remove its events.
+        insert: LiteralString = (
+            "INSERT INTO {schema}.events SELECT e.* FROM unnest(%s::text[], %s::bigint[], %s::text[]) AS e (run, seq, body) "
+            "WHERE EXISTS (SELECT 1 FROM {schema}.runs WHERE id = e.run)"
+        )
         try:
             execute(insert, columns(rows, 3))
         except UniqueViolation:

@@ -89,7 +89,11 @@ class SqliteRunLog(SqliteFile):
         many = self._db.conn.executemany
         rows = [(row.run, row.seq, row.body) for batch in batches for row in batch.rows]
         try:
-            many("INSERT INTO events (run, seq, body) VALUES (?, ?, ?)", rows)
+            # Not for a run that was erased meanwhile: nobody could see or remove its events.
+            many(
+                "INSERT INTO events SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)",
+                [(*r, r[0]) for r in rows],
+            )
         except sqlite3.IntegrityError:
             raise CollisionError from None
         many("DELETE FROM controls WHERE run = ?", [(batch.run,) for batch in batches if batch.resumed])

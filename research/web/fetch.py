@@ -16,6 +16,7 @@ import httpcore2
 import httpx2
 from msgspec import Struct
 
+from research._util import egress
 from research._util.network import AddressRefused, VettedNetwork
 from research._util.said import say
 from research.errors import ToolError
@@ -143,7 +144,7 @@ def vet(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> tuple[str, bool]:
     network = VettedNetwork(policy.allow_hosts, policy.total_s)
     target = parse_url(url)
     host, port = target.raw_host.decode("ascii"), target.port or _PORTS[target.scheme]
-    with _as_tool_errors(target, policy):
+    with _as_tool_errors(target, policy), egress.sending(host, kinds=("addresses",)):
         network.vetted_addresses(host, port)
     return str(target), network.is_allowed(host, port)
 
@@ -223,11 +224,17 @@ def _request(url: httpx2.URL, network: VettedNetwork, policy: FetchPolicy, cooki
         headers["Cookie"] = request.headers["cookie"]
     with (
         _as_tool_errors(url, policy),
+        egress.sending(url.netloc.decode("ascii"), near=_is_own(url, network), kinds=("addresses",)),
         httpcore2.HTTPConnection(target.origin, network_backend=network) as connection,
         connection.stream("GET", target, headers=list(headers.items())) as response,
     ):
         cookies.extract_cookies(httpx2.Response(response.status, headers=response.headers, request=request))
         return _read(str(url), response, policy)
+
+
+def _is_own(url: httpx2.URL, network: VettedNetwork) -> bool:
+    """Return whether the administrator allows this private host, which is a source of the user's own."""
+    return network.is_allowed(url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme])
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from research._util.connections import ssl_context
+from research._util.http import is_loopback
 from research.config import endpoints
 from research.config.endpoints import Entry, Preset
 from research.config.settings import Settings, environment
@@ -84,7 +85,7 @@ def wanted(bench: Host) -> bool:
     With a login, the servers of this machine are the administrator's, who lists them.
     """
     settings = bench.settings
-    local = any(workbench_endpoints.is_loopback(each.url) for each in workbench_endpoints.known(settings))
+    local = any(is_loopback(each.url) for each in workbench_endpoints.known(settings))
     return settings.detect == "start" and not (settings.user or settings.lock_settings or local)
 
 
@@ -119,7 +120,7 @@ def _root(name: str, preset: Preset, variables: Mapping[str, str]) -> str:
         except ValueError:
             return ""
         # Servers listen on 0.0.0.0 for everybody, this machine included; any other host is not ours to ask.
-        if parts.hostname not in (None, "", "0.0.0.0", "::") and not workbench_endpoints.is_loopback(parts.geturl()):
+        if parts.hostname not in (None, "", "0.0.0.0", "::") and not is_loopback(parts.geturl()):
             return ""
     return f"http://127.0.0.1:{port}"
 
@@ -162,4 +163,4 @@ def _get(client: httpx2.Client, url: str) -> dict[str, Any]:
 def _address(url: str) -> tuple[str, int | None]:
     """Return host and port for a comparison; the names of this machine are one."""
     parts = urlsplit(url)
-    return ("loopback" if workbench_endpoints.is_loopback(url) else parts.hostname or "", parts.port)
+    return ("loopback" if is_loopback(url) else parts.hostname or "", parts.port)

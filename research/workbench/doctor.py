@@ -19,8 +19,9 @@ from research.citations.verifiers import MODEL, RULES, Pair
 from research.config.endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
+from research.models import bounded
 from research.models.failures import NoTools, RequestRejected
-from research.types import Completion, Message, Model, Priced, Request, Served, ToolSpec, Usage
+from research.types import Message, Model, Priced, Request, Served, ToolSpec, Usage
 from research.workbench import endpoints, health, trial, verifiers
 
 if TYPE_CHECKING:
@@ -322,17 +323,13 @@ def _short_question(model: Model) -> str:
     )
     request = Request(question, (_SEARCH,) if native else (), purpose="act" if native else "conclude")
     try:
-        reply = _completion(model, request)
+        reply = bounded.completion(model, request)
     except (NoTools, RequestRejected):
         if model.native:
             raise
-        _completion(model, Request(question, purpose="conclude"))
+        bounded.completion(model, Request(question, purpose="conclude"))
         return " (it refuses tools: runs ask it in tagged text)"
     return " with a tool call" if reply.calls else ""
-
-
-def _completion(model: Model, request: Request) -> Completion:
-    return next(piece for piece in model.stream(request) if isinstance(piece, Completion))
 
 
 _SEARCH: Final = ToolSpec(

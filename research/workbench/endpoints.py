@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from research import plugins
 from research._util import decoding
-from research._util.http import address_of
+from research._util.http import is_loopback
 from research.config import endpoints, saved_endpoints
 from research.config.endpoints import BY_SETTINGS, Configured, Entry, Preset
 from research.config.settings import Settings
@@ -128,6 +128,20 @@ def free(settings: Settings, model: str) -> bool:
     return configured is not None and configured.origin != "saved" and _on_this_machine(configured)
 
 
+def near(settings: Settings, model: str) -> bool:
+    """Return whether what a model gets stays here: it runs in this process, or its endpoint is marked local."""
+    kind, _, name = model.partition(":")
+    if not is_endpoint(settings, kind) and kind not in BY_SETTINGS:
+        return plugins.provider_of(model).local
+    if name.endswith(("-cloud", ":cloud")):  # Ollama passes these on
+        return False
+    configured = _configured(settings, kind)
+    if configured is not None and configured.entry.local:
+        return True
+    given = getattr(settings, f"{kind}_base_url", None) if kind in BY_SETTINGS else None
+    return is_loopback(given or (configured.url if configured else ""))
+
+
 def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: bool = False) -> Settings:
     """Check and save an endpoint, and return the new settings.  Raises `ConfigError`, and changes nothing then."""
     _limits(name, entry)
@@ -205,6 +219,7 @@ def _endpoint(settings: Settings, configured: Configured) -> Endpoint:
         quirks=_quirks(name, entry, preset),
         headers=dict(entry.headers),
         prices=Prices(input=0, output=0) if _on_this_machine(configured) else None,
+        near=is_loopback(configured.url) or entry.local,
         api_version=entry.api_version,
         region=entry.region,
         project=entry.project,
@@ -268,14 +283,6 @@ def _convert(value: Any, kind: Any, what: str) -> Any:
         fields: tuple[str, ...] = getattr(kind, "__struct_fields__", ())
         known = f"; known: {', '.join(fields)}" if fields else ""
         raise ConfigError(f"{what}: {error}{known}") from None
-
-
-def is_loopback(url: str) -> bool:
-    """Return whether an address leads to this machine, by its name."""
-    try:
-        return address_of(urlsplit(url).hostname or "").is_loopback
-    except ValueError:
-        return False
 
 
 def _example(settings: Settings, name: str) -> str:

@@ -27,12 +27,13 @@ from research.events.recipe import (
 from research.search.scope import EVERYTHING, scope_of
 from research.search.web import configured, services
 from research.text import clip
-from research.workbench import endpoints
+from research.workbench import endpoints, leaving
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
     from research.mcp.client import McpServers
     from research.search.library.library import Library
+    from research.store import Store
     from research.types import Model
 
 
@@ -46,6 +47,9 @@ class Host(Protocol):
 
     @property
     def library(self) -> Library: ...
+
+    @property
+    def store(self) -> Store: ...
 
     def model(self, name: str) -> Model: ...
 
@@ -97,7 +101,7 @@ def checked(
     chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
         host.model(each)
-    return Recipe(
+    recipe = Recipe(
         framework=framework,
         framework_options=policy.parse(sides["framework"]),
         context=context,
@@ -112,6 +116,7 @@ def checked(
         prompts=prompts.digest(*(["plan"] if rest.get("plan") else [])),
         **rest,
     )
+    return leaving.decided(host, recipe)
 
 
 def command_of(text: str) -> tuple[str, dict[str, str]] | None:

@@ -24,7 +24,7 @@ from research.agent.protocols.tagged import read_calls
 from research.config.endpoints import BY_SETTINGS
 from research.config.settings import Settings
 from research.errors import ConfigError, WorkbenchError
-from research.models import tokens
+from research.models import bounded, tokens
 from research.text import cell
 from research.types import Completion, Message, Model, Priced, Request, Served, ToolCall, ToolSpec, Usage, Windowed
 from research.workbench import endpoints
@@ -237,7 +237,7 @@ class _Job:
             request = Request(tuple(self._messages), _TOOLS, max_tokens=2048)
             self._rounds += 1
             deltas, completion = 0, Completion()
-            for piece in self._model.stream(request):
+            for piece in bounded.stream(self._model, request):
                 if isinstance(piece, Completion):
                     completion = piece
                     break

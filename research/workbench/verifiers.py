@@ -18,7 +18,8 @@ from research.citations.judge import Inquiry, ModelVerifier
 from research.citations.judges import Judges
 from research.citations.verifiers import CROSS_ENCODER, MODEL, RULES, Pair, Rules, Thresholds, Verifier, check_name
 from research.errors import ConfigError
-from research.types import Completion, Model, Request
+from research.models import bounded
+from research.types import Model, Request
 from research.workbench import endpoints
 
 if TYPE_CHECKING:
@@ -83,8 +84,7 @@ def open_verifier(bench: Host, name: str) -> Verifier:
 
 def _ask(model: Model, inquiry: Inquiry) -> str:
     request = Request(inquiry.messages, purpose="verify", temperature=0.0, schema=inquiry.schema)
-    (reply,) = (each for each in model.stream(request) if isinstance(each, Completion))
-    return reply.text
+    return bounded.completion(model, request).text
 
 
 def samples(paths: Sequence[Path]) -> list[Sample]:

@@ -33,7 +33,7 @@ from research.search.scope import of_recipe
 from research.store import Store
 from research.store.saved import SavedValues
 from research.types import Embedder, Model, Scripted, Tool
-from research.workbench import endpoints
+from research.workbench import endpoints, leaving
 
 if TYPE_CHECKING:
     from research.citations.judges import Judges
@@ -260,6 +260,7 @@ class Workbench:
             forecast=lambda question: forecast(recipe, question, models=models),
         )
         context.home = str(self.settings.home)
+        context.egress = leaving.egress_of(recipe, lambda: context.guard.private)
         return context
 
     def _turns(self) -> Callable[[str, int], float]:

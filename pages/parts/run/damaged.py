@@ -14,15 +14,20 @@ from research.workbench import run_import
 from research.workbench.workbench import Workbench
 
 
-def view_of(bench: Workbench, row: RunRow) -> RunView | None:
-    """Return the run as it is now, after saying what of it cannot be read; None if its events cannot."""
+def found(bench: Workbench, run_id: str) -> tuple[RunRow, RunView] | None:
+    """Return the run as it is now, after saying what of it cannot be read; None if there is none, or no event can be read."""
+    try:
+        row = bench.store.run(run_id)
+    except ConfigError as error:
+        st.error(plain(str(error)), title=t("Run not found"))
+        return None
     if row.damaged:
         st.warning(
             t("Cannot be read any more: {columns}. Defaults are shown instead.", columns=plain(", ".join(row.damaged))),
             title=t("This run is damaged"),
         )
     try:
-        return watching.present(bench, row)
+        return row, watching.present(bench, row)
     except ConfigError as error:
         _draw(bench, row, str(error))
         return None

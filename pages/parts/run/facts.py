@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.run import memory_choices, meter, sources
-from pages.parts.shared.language import t
+from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, read, when
 from research.events.view import RunView
+from research.exports.document import left
+from research.exports.words import Words
 from research.store import Filters, Origin, RunRow
 from research.text import clip
 from research.workbench.workbench import Workbench
@@ -27,6 +29,8 @@ def draw(bench: Workbench, view: RunView, row: RunRow) -> None:
         tokens = t("{given} input tokens, {written} output", given=given, written=written)
         found.append(t("{tokens} (estimated)", tokens=tokens) if view.estimated else tokens)
         st.caption(" · ".join(found))
+        if view.sent is not None:
+            st.caption(t("Left this machine: {what}", what=plain(left(view.sent, Words(current())))))
         meter.draw(view)
         if said := sources.verdicts(view):
             st.caption(t("Citations: {verdicts}", verdicts=said))

@@ -25,6 +25,12 @@ from research.workbench.workbench import Workbench
 KEEP: Final = "session"
 """Choices survive a visit to another page."""
 LANGUAGES: Final = {"auto": later("same as the question"), "en": later("English"), "zh": later("Chinese")}
+EGRESS: Final = {
+    "": later("as you said for private documents"),
+    "open": later("everything that the run needs"),
+    "private": later("nothing, once a private source is used"),
+    "offline": later("nothing at all"),
+}
 PROTOCOLS: Final = {
     "auto": later("automatic"),
     "native": later("provider's native calls"),
@@ -72,7 +78,7 @@ def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGe
     with right:
         limits = budget()
         memory = memory_choices.draw()
-        rest = {"judge": _judge(bench), "novelty": _novelty()} | _rest()
+        rest = {"judge": _judge(bench), "novelty": _novelty(), "egress": _egress()} | _rest()
     with plan_above:
         plan = _plan()
     return {
@@ -152,6 +158,21 @@ def budget(place: str = "budget") -> Budget:
         usd=cap("usd", t("Cost limit (US dollars)"), 0.0001, t("Only applies if the model's price is known.")),
         seconds=cap("seconds", t("Time limit (seconds)"), 0.1, t("Measured from the start of the run.")),
         tool_calls=cap("tool_calls", t("Tool call limit"), 1, t("Counts the run and all its agents.")),
+    )
+
+
+def _egress() -> str:
+    key = form_state.key("egress")
+    st.session_state.setdefault(key, "")
+    return st.selectbox(
+        t("What may leave this machine"),
+        list(EGRESS),
+        key=key,
+        persist_state=KEEP,
+        format_func=lambda each: t(EGRESS[each]),
+        help=t(
+            "Where nothing may leave, only local models and tools that send nothing are used. The run says afterwards what left."
+        ),
     )
 
 

@@ -30,7 +30,6 @@ from pages.parts.run import (
 )
 from pages.parts.shared import component
 from pages.parts.shared.language import t
-from pages.parts.shared.safe import plain
 from research.errors import ConfigError, StoreUnavailable
 from research.events.view import RunView
 from research.store import RunRow
@@ -47,13 +46,10 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
 
     `above` is a question the page shows already.
     """
-    try:
-        row = bench.store.run(run_id)
-    except ConfigError as error:
-        st.error(plain(str(error)), title=t("Run not found"))
+    found = damaged.found(bench, run_id)
+    if found is None:
         return
-    if (view := damaged.view_of(bench, row)) is None:
-        return
+    row, view = found
     live = view.running and not bench.engine.reclaimer.interrupted(row)
     head.title(row, live)
     with st.container(key="run", gap="small"):
@@ -69,8 +65,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         last = view.last_round
         number = scrubber.choose(row, view, last, live)
         shown = view if number >= last else watching.past(bench, row, number)
-        at_end = shown is view and not live
-        if at_end:
+        if shown is view and not live:
             report.answer(view)
         at_rest = not (live and shown is view)
         lanes, left, right, below = _columns(row, last, finished=not live, follows=not at_rest)

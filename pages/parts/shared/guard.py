@@ -58,6 +58,7 @@ HEADERS: Final = (
     (b"referrer-policy", b"same-origin"),
 )
 
+LOGOUT = "auth/logout"
 _log = logging.getLogger(__name__)
 
 
@@ -84,6 +85,9 @@ class Guard:
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = HTTPConnection(scope)
         path = _path(scope)
+        if path.rstrip("/") == LOGOUT and _is_foreign(request):
+            await PlainTextResponse("A page of another site may not log you out.", 403)(scope, receive, send)
+            return
         if path.partition("/")[0] not in GUARDED or path in OPEN or FONTS.fullmatch(path):
             await self._app(scope, receive, send)
             return
@@ -248,6 +252,15 @@ def _forged(connection: HTTPConnection) -> tuple[int, str] | None:
     ):
         return None
     return None if origin in known else (403, "A page of another site may not do this.")
+
+
+def _is_foreign(connection: HTTPConnection) -> bool:
+    """Return whether a page of another site has caused a request that browsers send without an origin."""
+    site = connection.headers.get("sec-fetch-site", "")
+    if site:
+        return site not in ("same-origin", "none")
+    referrer = connection.headers.get("referer")
+    return referrer is not None and urlsplit(referrer).netloc != connection.headers.get("host")
 
 
 def _with_headers(send: Send) -> Send:

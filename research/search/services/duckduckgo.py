@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urljoin, urlsplit
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
+from research._util import egress
 from research._util.http import retry_after
 from research.config.settings import Settings
 from research.plugins import searcher
@@ -85,7 +86,9 @@ class DuckDuckGo(web.Service):
 
         client = engine.http_client.client
         try:
-            response = client.request("POST", f"{self.remote.url}/", data=form, stream=True, follow_redirects=False)
+            with egress.sending(urlsplit(self.remote.url).netloc, kinds=("search words",)):
+                egress.count(len(urlencode(form)))
+                response = client.request("POST", f"{self.remote.url}/", data=form, stream=True, follow_redirects=False)
             body = bytearray()
             for piece in response.iter_bytes():
                 body += piece

@@ -1,0 +1,132 @@
+"""What leaves this machine while a run works: whether it may, and how much of it does.
+
+A run carries its `Egress` in the context of its threads.  Every channel of ours asks `sending` before it connects, and
+counts what it writes.  Where the scope forbids sending, an audit hook refuses the connections of everything else too.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import cache
+from typing import Any, Final, Literal, TypeVar
+
+from research._util.said import say
+from research.errors import ToolError
+from research.types import Sent
+
+T = TypeVar("T")
+Scope = Literal["open", "private", "offline"]
+SCOPES: Final[tuple[Scope, ...]] = ("open", "private", "offline")
+
+
+class StaysHere(ToolError):
+    """The scope of the run forbids a connection."""
+
+
+class Egress:
+    """What one run with all its agents may send, and has sent.  Thread-safe."""
+
+    def __init__(
+        self, scope: Scope = "open", *, declared: bool = False, seen: Callable[[], bool] = lambda: False
+    ) -> None:
+        """`declared`: a private source is among those of the run; `seen`: whether private data is in its context."""
+        self.scope = scope
+        self._declared, self._seen = declared, seen
+        self._lock = threading.Lock()
+        self._sent: dict[str, Sent] = {}
+
+    @property
+    def restricted(self) -> bool:
+        """Whether nothing may leave this machine now."""
+        return self.scope == "offline" or (self.scope == "private" and (self._declared or self._seen()))
+
+    def admit(self, host: str, *, near: bool) -> None:
+        """Raise `StaysHere` if nothing may be sent to this host; `near`: it is marked local, and what it gets stays here."""
+        if not self.restricted or (near and self.scope != "offline"):
+            return
+        if self.scope == "offline":
+            raise StaysHere(say("{host} was not contacted: the run is offline", host=host), "refused")
+        raise StaysHere(
+            say("{host} was not contacted: private data of the run stays on this machine", host=host), "refused"
+        )
+
+    def add(self, host: str, *, requests: int = 0, size: int = 0, kinds: tuple[str, ...] = ()) -> None:
+        """Count what was sent to a host."""
+        with self._lock:
+            before = self._sent.get(host) or Sent(host)
+            known = (*before.kinds, *(kind for kind in kinds if kind not in before.kinds))
+            self._sent[host] = Sent(host, before.requests + requests, before.bytes + size, known)
+
+    def taken(self) -> tuple[Sent, ...]:
+        """Return what was sent since this was asked last, the most first."""
+        with self._lock:
+            found, self._sent = self._sent, {}
+        return tuple(sorted(found.values(), key=lambda each: (-each.bytes, each.host)))
+
+
+_current: ContextVar[Egress | None] = ContextVar("egress of the run", default=None)
+_host: ContextVar[str] = ContextVar("host that may be contacted now", default="")
+_kinds: ContextVar[tuple[str, ...]] = ContextVar("what is sent", default=())
+
+
+def carrying(egress: Egress, steps: Iterator[T]) -> Iterator[T]:
+    """Yield the steps of a run, each of which is made with its egress."""
+    context = copy_context()
+    context.run(_current.set, egress)
+    if egress.scope != "open":
+        _hook()
+    while True:
+        try:
+            step = context.run(next, steps)
+        except StopIteration:
+            return
+        yield step
+
+
+def naming(kinds: tuple[str, ...]) -> None:
+    """Say what this thread sends from now on, such as `question` or `passages`."""
+    _kinds.set(kinds)
+
+
+@contextmanager
+def sending(host: str, *, near: bool = False, kinds: tuple[str, ...] = ()) -> Iterator[None]:
+    """Let this thread contact a host within the block, and count the request.  Raises `StaysHere` before it connects."""
+    egress, before = _current.get(), _host.get()
+    if egress is None:
+        yield
+        return
+    egress.admit(host, near=near)
+    egress.add(host, requests=1, kinds=kinds or _kinds.get())
+    _host.set(host)
+    try:
+        yield
+    finally:
+        _host.set(before)
+
+
+def count(size: int) -> None:
+    """Count bytes that this thread has sent to the host of `sending`."""
+    egress, host = _current.get(), _host.get()
+    if egress is not None and host:
+        egress.add(host, size=size)
+
+
+@cache
+def _hook() -> None:
+    """Refuse, from now on, every connection that a run with a scope makes without `sending`, by whatever library."""
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+            return
+        egress = _current.get()
+        if egress is None or _host.get() or not egress.restricted:
+            return
+        address = arguments[1] if len(arguments) > 1 else None
+        if isinstance(address, tuple):  # those of pipes between processes are texts
+            egress.admit(str(address[0]), near=False)
+
+    sys.addaudithook(refuse)

@@ -1,0 +1,75 @@
+"""What a server's program writes: whole lines of bounded length, in linear time, in the loop that all servers share."""
+
+from __future__ import annotations
+
+import codecs
+from contextvars import ContextVar
+from typing import Any, Final
+
+import anyio
+from anyio.streams.text import TextReceiveStream
+
+LONGEST: Final = 10_000_000
+"""Bytes of one message."""
+UNASKED: Final = 20_000_000
+"""Bytes that a server may write after the last request to it."""
+
+
+class Intake:
+    """How much a server has written since it was asked."""
+
+    def __init__(self) -> None:
+        self.line = 0
+        """Bytes of the message that has begun and not ended."""
+        self.since_asked = 0
+        self.problem = ""
+        """Why nothing more is read."""
+
+    def asked(self) -> None:
+        """Begin to count anew: a request is sent."""
+        self.since_asked = 0
+
+    def take(self, piece: bytes) -> None:
+        """Count a piece.  Raises `anyio.BrokenResourceError` when it is too much, which ends the session."""
+        end = piece.rfind(b"\n")
+        self.line = len(piece) - end - 1 if end >= 0 else self.line + len(piece)
+        self.since_asked += len(piece)
+        if self.line > LONGEST:
+            self.problem = f"it sent a message longer than {LONGEST // 10**6} MB"
+        elif self.since_asked > LONGEST + UNASKED:
+            self.problem = f"it sent more than {(LONGEST + UNASKED) // 10**6} MB after the last request"
+        if self.problem:
+            raise anyio.BrokenResourceError
+
+
+current: ContextVar[Intake | None] = ContextVar("intake of the session", default=None)
+
+
+class Lines(TextReceiveStream):
+    """Stands for the stream of the library's stdio client: it yields whole lines, and counts what it reads."""
+
+    def __init__(self, transport_stream: Any, encoding: str = "utf-8", errors: str = "strict") -> None:
+        super().__init__(transport_stream, encoding, errors)
+        self._intake = current.get() or Intake()
+        self._decode = codecs.getincrementaldecoder(encoding)(errors)
+        self._begun: list[bytes] = []
+
+    async def receive(self) -> str:
+        """Return the lines that have ended."""
+        while True:
+            piece = await self.transport_stream.receive()
+            self._intake.take(piece)
+            whole, newline, rest = piece.rpartition(b"\n")
+            if not newline:
+                self._begun.append(piece)
+                continue
+            lines = b"".join([*self._begun, whole, newline])
+            self._begun = [rest] if rest else []
+            return self._decode.decode(lines)
+
+
+def install() -> None:
+    """Let the library's stdio client read through `Lines`."""
+    from mcp.client import stdio
+
+    stdio.TextReceiveStream = Lines  # type: ignore[attr-defined]
