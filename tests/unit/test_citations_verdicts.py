@@ -92,6 +92,7 @@ REPORT = Source(
 | (In thousands) | 2019 | 2018 |
 | --- | --- | --- |
 | Furniture | $11,604 | $10,671 |
+| Net result | $(304) | (47) |
 
 | 单位：万元 | 2022年 | 2023年 |
 | --- | --- | --- |
@@ -266,6 +267,8 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Rent and deposits was 7,000 in 2019 [8].",
         "明德中学的图书册数为12.4册 [8]。",
         "Furniture was $10,671 in 2018 [8].",
+        "Net result was $47 thousand in 2018 [8].",
+        "The net result was 304 thousand in 2019 [8].",
         "法国的出生率为10.9% [2]。",
     ],
 )
