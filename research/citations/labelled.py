@@ -87,7 +87,10 @@ class Cell(Struct, frozen=True):
             own = replace(own, value=100 * own.value / self.per, half=100 * own.half / self.per, unit="%")
         elif not self.alike(claimed):
             return False
-        return same_sign and same_hedge and same_points and claimed.states(own)
+        exact = (
+            replace(claimed, hedge="") if claimed.hedge == "about" else claimed
+        )  # `about 85 million` is not 84.0 million
+        return same_sign and same_hedge and same_points and exact.states(own)
 
     def alike(self, claimed: Quantity) -> bool:
         """Return whether two figures have the same unit; a column may name it in its head."""

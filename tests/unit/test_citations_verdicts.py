@@ -244,6 +244,7 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "68,374,591 people visited France [2].",
         "The population of France was not 68,374,591 [2].",
         "Only the population of France was 68,374,591 [2].",
+        "The population of France is about 69 million [2].",
         "The median age in France is 42.6% [2].",
         "The real GDP of France was 3.732 trillion euros in 2024 [2].",
         "The real GDP of France was $3.689 trillion [2].",
