@@ -55,18 +55,16 @@ def check(
     the python tool.  `embedder` finds the nearest passage where no word is shared.
     """
     found = statements(answer)
-    return tuple(each for some in check_statements(found, answer, sources, computed, embedder) for each in some)
+    return tuple(each for some in check_statements(found, sources, computed, embedder) for each in some)
 
 
 def check_statements(
     found: Sequence[Statement],
-    answer: str,
     sources: Sequence[Source],
     computed: Iterable[str] = (),
     embedder: Embedder | None = None,
 ) -> Iterator[list[Citation]]:
     """Check the statements of an answer as `check` does; yield the citations of each."""
-    del answer  # the statements say all that the rules read
     checker = _Checker(sources, {n for each in found for n in each.numbers}, computed, embedder)
     for at, statement in enumerate(found):
         yield checker.citations(statement, found[max(at - _BEFORE, 0) : at][::-1])

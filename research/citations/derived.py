@@ -8,7 +8,7 @@ from math import fsum
 
 from msgspec.structs import replace
 
-from research.citations.labelled import RATE, Cell, Told, accounted, mentioned
+from research.citations.labelled import Cell, Told, accounted, mentioned
 from research.citations.language import says, spoken, words
 from research.quantities import Quantity
 from research.quantities.units import unit_at
@@ -105,10 +105,9 @@ def _quotient(cells: Sequence[Cell], unit: str, factor: float) -> Iterator[tuple
 
 def _products(cells: Sequence[Cell]) -> Iterator[tuple[float, str, str]]:
     """Yield what a percentage or a rate is of an amount, and what remains."""
-    rates = [(cell, per) for cell in cells if (per := _per(cell)) > 1]
-    amounts = [cell for cell in cells if _per(cell) == 1]
-    for rate, per in rates:
-        value, written = rate.quantity.value / per, rate.quantity.written
+    amounts = [cell for cell in cells if cell.per == 1]
+    for rate in (cell for cell in cells if cell.per > 1):
+        per, value, written = rate.per, rate.quantity.value / rate.per, rate.quantity.written
         if per == 100:
             yield 100 - rate.quantity.value, "%", f"100% − {written}"
         for amount in amounts if len(amounts) == 1 else ():
@@ -116,14 +115,6 @@ def _products(cells: Sequence[Cell]) -> Iterator[tuple[float, str, str]]:
             yield value * whole.value, whole.unit, f"{shown} × {whole.written}"
             if per == 100:
                 yield (1 - value) * whole.value, whole.unit, f"(100% − {written}) × {whole.written}"
-
-
-def _per(cell: Cell) -> int:
-    """Return what a figure is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
-    if cell.quantity.unit == "%":
-        return 100
-    match = RATE.search(cell.line)
-    return int(match[1].replace(",", "")) if match else 1
 
 
 def _pair(text: str, pairs: Sequence[tuple[float, str]], own: str, unit: str) -> Iterator[tuple[float, str, str]]:

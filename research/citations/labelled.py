@@ -30,13 +30,14 @@ _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]",
 _UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """What stands before the 1,000 of `births per 1,000 people`, which is a unit."""
-RATE = re.compile(r"/(1,?000|100,?000)\b")
+_PER = re.compile(r"/(1,?000|100,?000)\b")
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """What stands before the people of `per 100 people`."""
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|^([$€£¥](?:bn|[mk])?)$|单位[:：]\s?(\w+)", re.I)
 """What the corner of a table, or a row of its head, says of all figures."""
 _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
+_LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
 _PLAIN = re.compile(r"[a-z\d]")
 _DIGITS = re.compile(r"\d[\d,.'’\s]*")
 _LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
@@ -71,17 +72,25 @@ class Cell(Struct, frozen=True):
         """Whether a query calculated it."""
         return _AGGREGATE.search(re.sub(r"'[^']*'|SELECT \*", "", self.how)) is not None
 
+    @property
+    def per(self) -> int:
+        """What this is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
+        rate = _PER.search(self.line)
+        return 100 if self.quantity.unit == "%" else int(rate[1].replace(",", "")) if rate else 1
+
     def states(self, claimed: Quantity) -> bool:
         """Return whether this is the figure that a claim states, to its written precision."""
         own, points = self.quantity, ("point", "百分点")
         same_sign, same_hedge = (claimed.value < 0) == (own.value < 0), own.hedge in ("", claimed.hedge)
         same_points = all((word in claimed.written) == (word in own.written) for word in points)
-        if claimed.written.endswith("‰") and (rate := RATE.search(self.line)):  # of `births/1,000 population`
-            per = int(rate[1].replace(",", ""))
-            own = replace(own, value=100 * own.value / per, half=100 * own.half / per, unit="%")
+        if claimed.written.endswith("‰") and self.per > 100:
+            own = replace(own, value=100 * own.value / self.per, half=100 * own.half / self.per, unit="%")
         elif not self.alike(claimed):
             return False
-        return same_sign and same_hedge and same_points and claimed.states(own)
+        exact = (
+            replace(claimed, hedge="") if claimed.hedge == "about" else claimed
+        )  # `about 85 million` is not 84.0 million
+        return same_sign and same_hedge and same_points and exact.states(own)
 
     def alike(self, claimed: Quantity) -> bool:
         """Return whether two figures have the same unit; a column may name it in its head."""
@@ -238,7 +247,9 @@ def _undated(head: str) -> str:
 
 
 def _figure(cell: str, head: str = "") -> Quantity | None:
-    """Return the figure of a cell, with the unit of its column; None if the cell is no figure."""
+    """Return the figure of a cell, with the unit of its column; None if it is no figure, or in brackets, as losses are."""
+    if _LOSS.match(cell):
+        return None
     unit = re.sub(r"(?<=illion|ousand)s\b", "", named[1] or named[2]) if (named := _UNIT.search(head)) else ""
     for text in (f"{cell} {unit}", f"{unit[0]}{cell}{unit[1:]}", f"{unit}{cell}", cell) if unit else (cell,):
         found = quantities(text)

@@ -214,7 +214,7 @@ class _Trial:
             for i, each in enumerate(self._all)
         ]
         embedder = context.embedder() if context.embedder and ledger else None
-        checks = enumerate(check_statements(mapped, self.report.body, context.ledger.sources, (), embedder))
+        checks = enumerate(check_statements(mapped, context.ledger.sources, (), embedder))
         at_end = bool(self.run.recipe.judged_by)
         by_place: dict[int, list[Citation]] = {}
         for place, found in checks:

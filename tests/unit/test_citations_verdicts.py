@@ -92,6 +92,7 @@ REPORT = Source(
 | (In thousands) | 2019 | 2018 |
 | --- | --- | --- |
 | Furniture | $11,604 | $10,671 |
+| Net result | $(304) | (47) |
 
 | 单位：万元 | 2022年 | 2023年 |
 | --- | --- | --- |
@@ -243,6 +244,7 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "68,374,591 people visited France [2].",
         "The population of France was not 68,374,591 [2].",
         "Only the population of France was 68,374,591 [2].",
+        "The population of France is about 69 million [2].",
         "The median age in France is 42.6% [2].",
         "The real GDP of France was 3.732 trillion euros in 2024 [2].",
         "The real GDP of France was $3.689 trillion [2].",
@@ -266,6 +268,8 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Rent and deposits was 7,000 in 2019 [8].",
         "明德中学的图书册数为12.4册 [8]。",
         "Furniture was $10,671 in 2018 [8].",
+        "Net result was $47 thousand in 2018 [8].",
+        "The net result was 304 thousand in 2019 [8].",
         "法国的出生率为10.9% [2]。",
     ],
 )
