@@ -52,8 +52,12 @@ class ReplyStream:
         try:
             return (yield from self._events())
         except LimitReached as limit:
-            self._check_begun(limit)
             self._context.cut_by = limit.limit
+            if limit.limit == "time" and not self._bytes + self._unseen:
+                seconds = self._context.meter.budget.seconds or 0
+                self._context.failure = (
+                    f"{self._model.name} had not begun its reply when the time limit of {seconds:g} s was reached"
+                )
             self.text, self.reasoning = "".join(self._pieces["text"]), "".join(self._pieces["reasoning"])
             usage = Usage(prompt_tokens, self._tokens(), estimated=True)
             if isinstance(self._model, Priced):
@@ -67,13 +71,6 @@ class ReplyStream:
                 usage=usage,
             )
             raise
-
-    def _check_begun(self, limit: LimitReached) -> None:
-        """Raise `ProviderError` for a reply that had not begun when the time was up, if nothing was found before it."""
-        if limit.limit == "time" and not (self._bytes or self._unseen or self._context.ledger.sources):
-            seconds = self._context.meter.budget.seconds or 0
-            what = f"{self._model.name} had not begun its reply when the time limit of {seconds:g} s was reached"
-            raise ProviderError(what) from limit
 
     def _events(self) -> Steps[Completion]:
         deltas: list[Delta] = []

@@ -16,6 +16,8 @@ def without_sources(run: Run, outcome: Outcome, words: str) -> str:
     """Return the report of a run that saw no source: the calls it tried, and the model's words as a quotation."""
     language = run.language
     parts = [prompts.text("tool_errors" if outcome == "tool_errors" else "unseen", language)]
+    if run.context.cut_by == "time" and run.context.failure:
+        parts.append(f"{_one_line(run.context.failure)}.")
     # Each line once, since a model may repeat the same call many times.
     lines = dict.fromkeys(f"- {_code(call)}: {_one_line(seen.text)}" for call, seen in run.context.tool_calls)
     if lines:

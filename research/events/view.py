@@ -131,8 +131,7 @@ class RunView(PlanView, AuditView):
     tool_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cached_tokens: int = 0
-    """Those of the prompts that services read from their caches."""
+    cached_tokens: int = 0  # of the prompts; services read them from their caches
     estimated: bool = False
     cost_usd: float | None = 0.0
     """None if the price of any request is unknown."""
