@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, groupby, islice, pairwise
 from typing import Any
 
@@ -327,12 +327,7 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
         [*(title.split(" · ")[0] for title in titles), *(name for cell in cells for name in cell.names)]
     )
     if has_cjk(text) and any(not has_cjk(name) for name in names):
-        text = _label_terms().sub(lambda match: f" {english_labels()[match.group()]} ", text)
-        for name in names:
-            for chinese in chinese_places(name):
-                text = text.replace(chinese, f" {name} ")
-        for english, chinese in terms("city").items():
-            text = text.replace(chinese, f" {english} ")
+        text = _in_english(text, tuple(names))
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
     restated = {b for a, b in pairwise(figures) if b.hedge == "about" and b.states(a)}  # 1,234,567（约123万）
@@ -343,6 +338,16 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     dates = tuple(each for each in found if each.kind == "date")
     own = tuple(each for each in figures if each not in restated)
     return Told(text, own, years, own, dates, any(each.kind == "ordinal" for each in found))
+
+
+@lru_cache(maxsize=4_096)
+def _in_english(text: str, names: tuple[str, ...]) -> str:
+    """Return a Chinese claim with English labels, names and cities in place of the Chinese ones."""
+    text = _label_terms().sub(lambda match: f" {english_labels()[match.group()]} ", text)
+    chinese = [(term, name) for name in names for term in chinese_places(name)]
+    for term, name in (*chinese, *((term, name) for name, term in terms("city").items())):
+        text = text.replace(term, f" {name} ")
+    return text
 
 
 @cache

@@ -118,8 +118,8 @@ def stated(source: Source) -> Iterator[Stated]:
                 and not sentence.endswith(("?", "？", "…", "...", ":", "："))
                 and not sentence[0].islower()
             ):
-                yield from _beginnings(sentence, whole := _stated(sentence, source.n))
-                yield whole
+                yield (whole := _stated(sentence, source.n))
+                yield from () if label_of(sentence) else _beginnings(sentence, whole)
         listed_below = bullet and (colon or listed_below)
         colon, spoken = (
             text.endswith((":", "：")),
