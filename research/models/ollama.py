@@ -18,8 +18,8 @@ import msgspec
 from research.errors import ProviderError
 from research.models import tokens
 from research.models.endpoint import Endpoint
-from research.models.failures import NoTools
-from research.models.ollama_wire import BadCallError, Facts, Listing, Reply, Running, Server, messages_of
+from research.models.failures import BadGeneration, NoTools
+from research.models.ollama_wire import Facts, Listing, Reply, Running, Server, messages_of
 from research.models.redacted import redacted
 from research.models.usage import believed, unreadable, whole_number
 from research.types import Completion, Delta, Request, Usage
@@ -98,9 +98,8 @@ class OllamaModel:
                 yield from reply.take(line)
                 if line.done:
                     break
-        except BadCallError as error:
-            # The model's mistake, and not the server's: the run asks again, and tells the model what was wrong.
-            yield Completion(error.written, finish_reason=f"bad_tool_call:{error}")
+        except BadGeneration as error:  # our parser may read it, or the model is asked again
+            yield Completion(error.written, finish_reason="tool_calls")
             return
         except NoTools:
             self._refuses_tools = True

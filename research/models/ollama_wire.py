@@ -18,7 +18,7 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
 from research.models.endpoint import Endpoint
-from research.models.failures import NoTools
+from research.models.failures import BadGeneration, NoTools, problem_in
 from research.models.heard import unseen
 from research.models.lines import counted as counted_lines
 from research.models.lines import lines
@@ -40,15 +40,6 @@ _BODY_BYTES: Final = 16 * 1024 * 1024
 _ERROR_BYTES: Final = 64 * 1024
 _REPLY_BYTES: Final = 64_000_000
 _OVERFLOW: Final = re.compile(r"context (length|size|window)|exceeds the available context", re.IGNORECASE)
-_UNPARSED: Final = "error parsing tool call: raw='"
-
-
-class BadCallError(ProviderError):
-    """Ollama could not parse the call that the model wrote; `written` is what it wrote."""
-
-    def __init__(self, message: str, written: str) -> None:
-        super().__init__(message)
-        self.written = written
 
 
 class Server:
@@ -88,9 +79,11 @@ class Server:
                     raise failure
                 texts = codecs.iterdecode(_bounded(response.iter_bytes()), "utf-8-sig", "replace")
                 for text in counted_lines(filter(str.strip, lines(texts, "Ollama")), "Ollama"):
-                    line = self._decoded(text.encode(), Line)
+                    if text.strip() in ("[DONE]", "data: [DONE]"):
+                        continue
+                    line = self._decoded(text.strip().removeprefix("data:").encode(), Line)
                     if line.error:
-                        raise self._failure(500, line.error.encode())
+                        raise self._failure(500, msgspec.json.encode({"error": line.error}))
                     yield line
         except httpx2.RequestError as error:
             lost = self._lost(error)
@@ -130,25 +123,20 @@ class Server:
         try:
             return decoding.decode(body, kind)
         except (ValueError, RecursionError) as error:
+            came = self._said(body.decode(errors="replace"))
             raise ProviderError(
-                f"endpoint {self._endpoint.name!r}: expected Ollama's JSON from {self.url}, got {self._said(body)!r} ({error})"
+                f"endpoint {self._endpoint.name!r}: expected Ollama's JSON from {self.url}, got {came!r} ({error})"
             ) from error
 
-    def _said(self, body: bytes) -> str:
-        text = body.decode("utf-8", errors="replace")
-        try:
-            found = msgspec.json.decode(text)
-            text = str(found["error"])
-        except (ValueError, RecursionError, KeyError, TypeError):
-            pass  # not Ollama's own error: shown as it is
+    def _said(self, text: str) -> str:
         return clip(" ".join(key_pattern(self._endpoint.secret).sub("***", text).split()), 300)
 
     def _failure(self, status: int, body: bytes) -> ProviderError:
-        said = self._said(body)
+        problem = problem_in(body)
+        said = self._said(problem.message)
         lower = said.lower()
-        written, ends, _ = said.partition(_UNPARSED)[2].partition("', err=")
-        if ends:
-            return BadCallError(f"{self._model!r} wrote a call that Ollama cannot read: {said}", written)
+        if problem.of_the_model:
+            return BadGeneration(f"{self._model!r} wrote a call that Ollama cannot read: {said}", problem.written)
         if "does not support tools" in lower:
             return NoTools(
                 f"{self._model!r} at {self.url} cannot be offered tools: choose the protocol `tagged`.  It said: {said}"
@@ -227,18 +215,18 @@ class Running(Struct):
 
 
 class _Function(Struct):
-    name: str = ""
+    name: str | None = None
     arguments: dict[str, Any] | str | None = None
 
 
 class _Call(Struct):
     function: _Function = msgspec.field(default_factory=_Function)
-    id: str = ""
+    id: str | None = None
 
 
 class _Said(Struct):
-    content: str = ""
-    thinking: str = ""
+    content: str | None = None
+    thinking: str | None = None
     tool_calls: list[_Call] | None = None
 
 
@@ -250,7 +238,7 @@ class Line(Struct):
     done_reason: str = ""
     prompt_eval_count: Any = None
     eval_count: Any = None
-    error: str = ""
+    error: Any = None
 
 
 class Reply:
@@ -275,7 +263,7 @@ class Reply:
         for call in said.tool_calls or ():
             given = call.function.arguments
             text = given if isinstance(given, str) else msgspec.json.encode(given or {}).decode()
-            self._calls.append(assembly.Call(call.id, call.function.name, [text]))
+            self._calls.append(assembly.Call(call.id or "", call.function.name or "", [text]))
             assembly.check_number(self._calls, "Ollama")
             unseen(text)
         if line.done:

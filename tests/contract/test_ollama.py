@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -240,7 +241,7 @@ def test_a_call_that_ollama_cannot_read_is_the_models_mistake(tmp_path: Path) ->
     error = f"error parsing tool call: raw='{written}', err=invalid character ']'"
     with FakeOllama([Said(status=500, error=error)]) as server:
         found = ask(opened(server, tmp_path), tools=(SEARCH,))
-    assert found.text == written and found.finish_reason.startswith("bad_tool_call:")
+    assert found.text == written and found.finish_reason == "tool_calls"
 
 
 def test_a_missing_model_and_a_missing_server_say_what_to_do(tmp_path: Path) -> None:
@@ -251,6 +252,26 @@ def test_a_missing_model_and_a_missing_server_say_what_to_do(tmp_path: Path) -> 
     with pytest.raises(ProviderError, match="check that Ollama runs there") as caught:
         ask(bench)
     assert caught.value.retryable
+
+
+ENDS = {"message": {"role": "assistant", "content": None}, "done": True, "prompt_eval_count": "7", "eval_count": "3"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        json.dumps({**ENDS, "message": {"content": "Paris."}}),
+        f"{json.dumps({'message': {'content': 'Paris.'}})}\n{json.dumps(ENDS)}\n",
+        f"data: {json.dumps({'message': {'content': 'Paris.'}})}\n\ndata: {json.dumps(ENDS)}\n\ndata: [DONE]\n\n",
+    ],
+)
+def test_a_reply_of_a_gateway_before_ollama_is_read(tmp_path: Path, body: str) -> None:
+    from tests.fake_search import FakeSearch, Reply
+
+    with FakeSearch(lambda request: Reply(body if request.path == "/api/chat" else {})) as server:
+        bench = Workbench(endpoints.add(load(home=tmp_path), "ollama", Entry(url=server.url)))
+        found = ask(bench)
+    assert found.text == "Paris." and found.usage == Usage(7, 3)
 
 
 @pytest.mark.parametrize("body", ["<html>proxy</html>", "[]", "nonsense", "{"])
