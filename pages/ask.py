@@ -81,7 +81,7 @@ try:
 except REFUSED as error:
     if isinstance(error, MustChoose):
         with summary:
-            private.ask(bench, str(error))
+            private.ask(bench, error.why)
     elif not error_shown:
         summary.markdown(f":red[:material/error: {plain(str(error))}]")
 else:

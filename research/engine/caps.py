@@ -40,6 +40,8 @@ DAILY: Final[Mapping[str, str]] = {
     "upload_mb_per_day": "upload_mb",
 }
 """The caps on a day, each with the field of `Spent` that it counts."""
+USUAL: Final = "runs_per_day=1000,uploads_per_day=2000,runs_at_once=8,sandboxes_at_once=4,disk_mb=20000"
+"""The caps of each user where the administrator has set none; `none` sets none."""
 AT_ONCE: Final = ("runs_at_once", "sandboxes_at_once", "disk_mb")
 WORDS: Final[Mapping[str, str]] = {
     "runs_per_day": "runs started in a day",
@@ -83,8 +85,9 @@ class Use(Struct, frozen=True):
 
 
 def parse_caps(text: str) -> dict[str, float]:
-    """Return the caps by name, from text such as `runs_per_day=50,usd_per_day=5`.  Raises `ConfigError`."""
+    """Return the caps by name, from text such as `runs_per_day=50,usd_per_day=5` or `none`.  Raises `ConfigError`."""
     found: dict[str, float] = {}
+    text = "" if text.strip() == "none" else text
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, _, number = (each.strip() for each in part.partition("="))
         if name not in WORDS:

@@ -370,6 +370,8 @@ def decode(line: bytes | str) -> Event:
     """Parse an event and check it against the schema.  Raises `ConfigError`."""
     try:
         return _decoder.decode(json_without_nul(line.encode() if isinstance(line, str) else line))
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except RecursionError:
+        raise ConfigError("not an event of a run: too many objects within objects") from None
+    except (msgspec.DecodeError, UnicodeError) as error:
         # It quotes what is wrong, however long that is.
         raise ConfigError(clip(f"not an event of a run: {error}", 300)) from error

@@ -208,7 +208,7 @@ class _Session:
         self._close_requested = anyio.Event()
         self._errors = _StderrTail()
         self._network: AsyncVettedNetwork | None = None
-        self.intake = intake.Intake()
+        self.intake = intake.Intake(self._close_requested.set)
 
     @property
     def alive(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -18,7 +19,9 @@ UNASKED: Final = 20_000_000
 class Intake:
     """How much a server has written since it was asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, close: Callable[[], None] = lambda: None) -> None:
+        """`close` ends the session, whose library would go on reading what comes, to throw it away."""
+        self._close = close
         self.line = 0
         """Bytes of the message that has begun and not ended."""
         self.since_asked = 0
@@ -39,6 +42,7 @@ class Intake:
         elif self.since_asked > LONGEST + UNASKED:
             self.problem = f"it sent more than {(LONGEST + UNASKED) // 10**6} MB after the last request"
         if self.problem:
+            self._close()
             raise anyio.BrokenResourceError
 
 

@@ -18,7 +18,7 @@ from research.servers.gateway_replay import RecordedUpstream
 from research.servers.gateway_replies import EventStream, Reader
 from research.servers.gateway_requests import Asking, error_body
 from research.servers.gateway_runs import Call
-from research.servers.gateway_upstream import HttpAnswer, HttpUpstream, recorded_headers
+from research.servers.gateway_upstream import MOST_BYTES, HttpAnswer, HttpUpstream, recorded_headers
 from research.text import clip, estimate_tokens
 from research.types import Completion, Delta, Usage
 
@@ -90,7 +90,9 @@ def _decoded(body: bytes, encoding: str) -> bytes:
     if encoding not in ("gzip", "deflate"):
         return body
     try:
-        return zlib.decompress(body, 47 if encoding == "gzip" else 15)
+        unpacker = zlib.decompressobj(47 if encoding == "gzip" else 15)
+        found = unpacker.decompress(body, MOST_BYTES)
+        return body if unpacker.unconsumed_tail else found
     except zlib.error:
         return body
 

@@ -10,6 +10,7 @@ import msgspec
 
 from research._util import decoding
 from research.models import anthropic_reply, chat_reply, responses
+from research.models.lines import LONGEST, too_long
 from research.servers.gateway_requests import Api
 from research.types import Completion, Delta
 
@@ -22,21 +23,25 @@ class EventStream:
     """Finds the events in the pieces of a stream, and where each begins."""
 
     def __init__(self) -> None:
-        self._kept = b""
+        self._kept = bytearray()
         self._at = 0
         """Where the kept bytes begin in the stream."""
 
     def take(self, piece: bytes) -> Iterator[tuple[str, int]]:
         """Yield the data of each event that is now complete, with the place where it begins."""
+        searched = max(0, len(self._kept) - 3)  # the end of an event may have begun before
         self._kept += piece
+        if len(self._kept) > LONGEST:
+            raise too_long("the endpoint")
         start = 0
-        for end in _END.finditer(self._kept):
+        for end in list(_END.finditer(self._kept, searched)):
             lines = self._kept[start : end.start()].decode("utf-8", "replace").splitlines()
             data = "\n".join(line[5:].removeprefix(" ") for line in lines if line.startswith("data:"))
             if data:
                 yield data, self._at + start
             start = end.end()
-        self._kept, self._at = self._kept[start:], self._at + start
+        del self._kept[:start]
+        self._at += start
 
 
 class Reader:

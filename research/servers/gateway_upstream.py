@@ -34,6 +34,10 @@ REPLAYED: Final = ("content-type", "content-encoding", "request-id", "x-request-
 """Headers of an answer that are recorded."""
 
 
+MOST_BYTES: Final = 64_000_000
+"""Bytes of an answer, also unpacked; it is kept whole, because a replay plays it again."""
+
+
 class HttpAnswer(Struct):
     """The answer of an endpoint."""
 
@@ -47,9 +51,17 @@ class HttpAnswer(Struct):
         import httpx2
 
         try:
-            return b"".join([piece async for piece in self.response.aiter_raw()])
+            return b"".join([piece async for piece in self._bounded()])
         except httpx2.RequestError as error:
             raise ProviderError(f"the connection was lost ({str(error) or type(error).__name__})") from error
+
+    async def _bounded(self) -> AsyncIterator[bytes]:
+        received = 0
+        async for piece in self.response.aiter_raw():
+            received += len(piece)
+            if received > MOST_BYTES:
+                raise ProviderError(f"the answer is longer than {MOST_BYTES // 10**6} MB")
+            yield piece
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives.  Raises `ProviderError` when the connection is lost, or the body has the key."""
@@ -57,7 +69,7 @@ class HttpAnswer(Struct):
 
         tail = b""
         try:
-            async for piece in self.response.aiter_raw():
+            async for piece in self._bounded():
                 if self.key and self.key in tail + piece:
                     raise ProviderError("the answer contains the endpoint's key, and is therefore not passed on")
                 tail = (tail + piece)[-len(self.key) :] if self.key else b""

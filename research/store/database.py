@@ -127,7 +127,7 @@ def _check_empty(path: Path) -> None:
         return
     changes = Path(f"{path}-wal")
     if changes.exists() and changes.stat().st_size:
-        raise sqlite3.DatabaseError(f"it is empty, but {changes.name} holds changes of it")
+        raise damaged(path, ValueError(f"it is empty, but {changes.name} holds changes of it"))
     if time.time() - path.stat().st_mtime > _NEW_S:  # another process may have made it just now
         _log.warning("%s was empty, and a new database begins in it; what was saved in it is gone", path)
 

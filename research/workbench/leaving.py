@@ -35,6 +35,11 @@ class Host(Protocol):
 class MustChoose(ConfigError):
     """A cloud model would get private documents, and the user has not said yet whether it may."""
 
+    def __init__(self, why: str, advice: str) -> None:
+        super().__init__(f"{why}: {advice}")
+        self.why = why
+        """The reason without the advice, for a page that asks."""
+
 
 def private_sources(recipe: Recipe) -> list[str]:
     """Return the private sources of a recipe, in words; the memory counts where the user asks that such things stay here."""
@@ -92,7 +97,7 @@ def _refuse(host: Host, recipe: Recipe, chosen: str, private: list[str], far: li
     if far:
         advice = "choose a local model, or `--egress open` if it may be sent there"
         if asked:
-            raise MustChoose(f"{far[0]} is not a local model, and {because}: {advice}")
+            raise MustChoose(f"{far[0]} is not a local model, and {because}", advice)
         raise ConfigError(f"{far[0]} is not a local model, and {because}: {advice}")
     web = [name for name in recipe.search if name != LIBRARY] if "search" in recipe.tools else []
     sends = [*(f"search of {name}" for name in web), *(["scholar"] if "scholar" in recipe.tools else [])]

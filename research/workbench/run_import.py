@@ -130,12 +130,12 @@ def to_jsonl(events: Iterable[Event]) -> bytes:
     return b"".join(encode(event) + b"\n" for event in events)
 
 
-def to_zip(runs: Mapping[str, bytes]) -> bytes:
-    """Return several runs, each as JSON lines, as a ZIP file, each under its id."""
+def to_zip(runs: Mapping[str, Iterable[Event] | bytes]) -> bytes:
+    """Return several runs as a ZIP file, each under its id; of a damaged one the lines as they are stored."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for run_id, lines in runs.items():
-            archive.writestr(f"{run_id}.jsonl", lines)
+        for run_id, events in runs.items():
+            archive.writestr(f"{run_id}.jsonl", events if isinstance(events, bytes) else to_jsonl(events))
     return target.getvalue()
 
 

@@ -18,7 +18,7 @@ from research.agent.toolbox import Toolbox
 from research.config import users
 from research.config.settings import Settings, environment, load, reloaded, saved_version
 from research.config.users import settings_for
-from research.engine.caps import Caps, parse_caps
+from research.engine.caps import USUAL, Caps, parse_caps
 from research.engine.driver import Observer
 from research.engine.engine import ThreadEngine
 from research.engine.rate_limit import RateLimiter
@@ -61,7 +61,7 @@ class Workbench:
         logs.redact_keys(self.settings)
         traced = _tracing()
         observers: list[Observer] = [traced.observe] if traced else []
-        limits = parse_caps(self.settings.user_caps) if self.settings.user else {}
+        limits = parse_caps(self.settings.user_caps or USUAL) if self.settings.user else {}
         self.caps = Caps(
             limits, lambda: self.store, self.settings.home, lambda model: endpoints.free(self.settings, model)
         )
