@@ -82,10 +82,15 @@ def _usage(view: RunView) -> dict[str, Any]:
         "tool_calls": view.tool_calls,
         "prompt_tokens": view.prompt_tokens,
         "completion_tokens": view.completion_tokens,
-        "cached_tokens": view.cached_tokens,
+        **_cached(view.cached_tokens),
         "estimated": view.estimated,
         "cost_usd": view.cost_usd,
     }
+
+
+def _cached(tokens: int) -> dict[str, int]:
+    """Return how many tokens of prompts services read from their caches, if they did."""
+    return {"cached_tokens": tokens} if tokens else {}
 
 
 def _calls(view: RunView) -> list[dict[str, Any]]:
@@ -97,7 +102,7 @@ def _calls(view: RunView) -> list[dict[str, Any]]:
             "model": r.model,
             "prompt_tokens": r.usage.prompt_tokens,
             "completion_tokens": r.usage.completion_tokens,
-            "cached_tokens": r.usage.cache_read_tokens,
+            **_cached(r.usage.cache_read_tokens),
             "seconds": round(r.seconds, 3),
         }
         for r in view.rounds

@@ -326,11 +326,11 @@ def test_plots_are_embedded_up_to_a_limit() -> None:
     assert many.count("data:image") == PLOTS
 
 
-def test_front_matter_is_valid_yaml_whatever_the_question_contains() -> None:
+def test_front_matter_is_valid_yaml_without_hidden_characters() -> None:
     view = run_of()
     view.question = 'x"\n---\nevil: true\x85\u2028\x7f'
     head = markdown(view).split("\n---\n")[0].splitlines()
-    assert head[1] == r'title: "x\"\n---\nevil: true\u0085\u2028\u007f"'
+    assert head[1] == r'title: "x\"\n---\nevil: true\u2028"'
 
 
 # JSON

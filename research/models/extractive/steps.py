@@ -33,7 +33,7 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
         led = None if found.between else lead(finder, found.text)
         if finder.actions:
             return Verdict(parse(evidence.question), actions=tuple(finder.actions), led=tuple(leads))
-        if led is None:
+        if led is None or led.name in parse(found.text).names:  # *Zambia's main trading partner* is not Zambia
             return _unclear(evidence, found.text, leads)
         leads.append(led)
         text = found.outer(subject(led.name) if has_cjk(text) else led.name)
