@@ -14,6 +14,7 @@ from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, Final, Literal, TypeVar
 
+from research._util.interruptible import each_within
 from research._util.said import say
 from research.errors import ToolError
 from research.types import Sent
@@ -79,12 +80,7 @@ def carrying(egress: Egress, steps: Iterator[T]) -> Iterator[T]:
     context.run(_current.set, egress)
     if egress.scope != "open":
         _hook()
-    while True:
-        try:
-            step = context.run(next, steps)
-        except StopIteration:
-            return
-        yield step
+    yield from each_within(context, steps)
 
 
 def naming(kinds: tuple[str, ...]) -> None:

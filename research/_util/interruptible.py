@@ -1,21 +1,19 @@
-"""Iteration that can be given up while the next item is still awaited."""
+"""Iteration in a context of its own, and iteration that can be given up while the next item is still awaited."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Event
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
 from research._util import cancel, threads
 
 T = TypeVar("T")
-CHECK_EVERY_S: Final = 0.2
-"""Longest wait between two calls of `check`."""
 
 
 class _End(Struct, frozen=True):
@@ -24,8 +22,19 @@ class _End(Struct, frozen=True):
     error: Exception | None = None
 
 
+def each_within(context: Context, steps: Iterator[T]) -> Iterator[T]:
+    """Yield the same steps; each is computed in this context, which does not apply to the code that iterates."""
+    while True:
+        try:
+            step = context.run(next, steps)
+        except StopIteration:
+            return
+        yield step
+
+
 def interruptible(items: Iterator[T], check: Callable[[], None]) -> Iterator[T]:
-    """Yield the items of an iterator that another thread drives; `check` raises to give up while none comes.
+    """Yield the items of an iterator that another thread drives; `check` raises to give up while none comes, and
+    is called every `cancel.CHECK_EVERY_S` seconds.
 
     A thread cannot be killed: after giving up, its call is cancelled (`cancel`), and it closes the iterator at the next
     item at the latest.
@@ -36,7 +45,7 @@ def interruptible(items: Iterator[T], check: Callable[[], None]) -> Iterator[T]:
     try:
         while True:
             try:
-                item = inbox.get(timeout=CHECK_EVERY_S)
+                item = inbox.get(timeout=cancel.CHECK_EVERY_S)
             except Empty:
                 check()
                 continue

@@ -139,12 +139,7 @@ class _TimedStream(httpcore2.NetworkStream):
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        while True:
-            left = _remaining(self._deadline)
-            try:
-                return self._stream.read(max_bytes, min(left, cancel.CHECK_EVERY_S))
-            except httpcore2.ReadTimeout:
-                continue
+        return read_before(self._stream, max_bytes, self._deadline)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         egress.count(len(buffer))
@@ -161,6 +156,16 @@ class _TimedStream(httpcore2.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
+
+
+def read_before(stream: httpcore2.NetworkStream, max_bytes: int, deadline: float) -> bytes:
+    """Read until the deadline, by the monotonic clock; the wait also ends when the call is cancelled."""
+    while True:
+        left = _remaining(deadline)
+        try:
+            return stream.read(max_bytes, min(left, cancel.CHECK_EVERY_S))
+        except httpcore2.ReadTimeout:
+            continue
 
 
 def _remaining(deadline: float) -> float:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from math import inf
 from ssl import SSLContext
 from typing import Any, Final
 
 import httpcore2
 import httpx2
 
-from research._util import cancel, egress
+from research._util import egress
+from research._util.network import read_before
 
 MOST_BYTES: Final = 80_000_000
 """Bytes that are received for one request, with its headers: a server may send those, too, without end."""
@@ -47,18 +49,7 @@ class _Stream(httpcore2.NetworkStream):
         """Bytes since the last write."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        until = None if timeout is None else time.monotonic() + timeout
-        while True:
-            cancel.check()
-            left = None if until is None else until - time.monotonic()
-            try:
-                data = self._inner.read(
-                    max_bytes, cancel.CHECK_EVERY_S if left is None else min(cancel.CHECK_EVERY_S, left)
-                )
-                break
-            except httpcore2.ReadTimeout:
-                if left is not None and left <= cancel.CHECK_EVERY_S:
-                    raise
+        data = read_before(self._inner, max_bytes, inf if timeout is None else time.monotonic() + timeout)
         self._received += len(data)
         if self._received > MOST_BYTES:
             raise httpcore2.ReadError(f"more than {MOST_BYTES // 10**6} MB for one request")

@@ -15,7 +15,7 @@ from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger
 from research.citations.judges import Judges
-from research.errors import LimitReached, NeedsInput, RunPaused, Stopped
+from research.errors import LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Base, Event
 from research.types import Embedder, Forecast, Model, Observation, Outcome, Passage, ToolCall
 from research.web.url_guard import UrlGuard
@@ -32,6 +32,18 @@ MAIN = "main"
 """The agent that answers the user; its children are `main/…`."""
 WAKE_EVERY_S = 0.25
 """How often a waiting run checks for a pause."""
+
+
+def if_possible(steps: Steps[T]) -> Steps[T | None]:
+    """Return what the steps return; None if the model cannot be asked, which must not cost what there is already."""
+    try:
+        return (yield from steps)
+    except (LimitReached, ProviderError, Stopped):
+        return None
+    except RunPaused as pause:
+        if pause.reason:  # the model is unreachable; after a user's pause, the resumed run asks it instead
+            return None
+        raise
 
 
 class RunContext:

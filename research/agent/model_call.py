@@ -16,14 +16,14 @@ from research._util.said import speaking
 from research.agent.context import MAIN, RunContext, Steps
 from research.agent.cut_replies import gone_on, is_cut_answer, kept
 from research.agent.protocols.protocol import CallProtocol
-from research.agent.reply_stream import ReplyStream
+from research.agent.reply_stream import ReplyStream, priced
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
 from research.events.events import Asked, Rejected, Replied, Warned, Withdrawn
 from research.events.recipe import Recipe
 from research.models import tokens
 from research.text import clip
-from research.types import Completion, Message, Model, Priced, Reply, Request, ToolSpec, Usage, Yielding
+from research.types import Completion, Message, Model, Reply, Request, ToolSpec, Usage, Yielding
 
 Reads = Callable[[Reply], object]
 """Checks a reply; to reject it, raises `FormatError`, and the model is shown the message and asked again."""
@@ -204,8 +204,7 @@ class ModelCalls:
         usage = completion.usage or Usage(
             self.prompt_tokens, tokens.count(completion.text + completion.reasoning, model.name), estimated=True
         )
-        if usage.cost_usd is None and isinstance(model, Priced):
-            usage = msgspec.structs.replace(usage, cost_usd=model.price(usage))
+        usage = priced(model, usage)
         self._uncounted[model.name] = usage.completion_tokens
         self.context.meter.spend(usage)
         return usage

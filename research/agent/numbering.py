@@ -5,11 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from research.agent import prompts
-from research.agent.context import Steps
+from research.agent.context import Steps, if_possible
 from research.agent.run import Run
 from research.citations import cited
 from research.citations.marks import normalised, without_lost
-from research.errors import LimitReached, ProviderError, RunPaused, Stopped
 from research.types import Answer
 
 
@@ -23,12 +22,5 @@ def with_numbers(run: Run, answer: Answer) -> Steps[Answer]:
     form = prompts.text(f"answer_{run.protocol.name}", run.language)
     marks = ", ".join(dict.fromkeys(lost))
     asked = prompts.text("numbers", run.language, marks=marks, answer=answer.text, form=form)
-    try:
-        reply = yield from run.ask("conclude", extra=asked, tools=())
-    except (LimitReached, ProviderError, Stopped):
-        return answer
-    except RunPaused as pause:
-        if pause.reason:  # the model is unreachable; after a user's pause, the resumed run asks it instead
-            return answer
-        raise
-    return replace(answer, text=reply.answer) if known & set(cited(reply.answer)) else answer
+    reply = yield from if_possible(run.ask("conclude", extra=asked, tools=()))
+    return replace(answer, text=reply.answer) if reply and known & set(cited(reply.answer)) else answer

@@ -6,9 +6,8 @@ import msgspec
 
 from research import plugins
 from research.agent import span_reader as reader
-from research.agent.context import Steps
+from research.agent.context import Steps, if_possible
 from research.agent.run import Run
-from research.errors import LimitReached, ProviderError, RunPaused, Stopped
 from research.events.recipe import Recipe
 from research.types import Answer, Part
 
@@ -28,16 +27,9 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
     seen = reader.passages(answer.text, run.context.ledger.sources)
     if not seen:
         return answer
-    try:
-        messages = reader.messages(run.question, seen)
-        reply = yield from run.ask("read", messages=messages, tools=(), schema=reader.SCHEMA)
-    except (LimitReached, ProviderError, Stopped):
-        return answer
-    except RunPaused as pause:
-        if pause.reason:  # the reader is unreachable; after a user's pause, the resumed run asks it instead
-            return answer
-        raise
-    found = reader.read(reply.answer, answer.short, seen)
+    messages = reader.messages(run.question, seen)
+    reply = yield from if_possible(run.ask("read", messages=messages, tools=(), schema=reader.SCHEMA))
+    found = reader.read(reply.answer, answer.short, seen) if reply else None
     if found is None:
         return answer
     text = reader.taken_up(answer.text, found, _READ[run.language])

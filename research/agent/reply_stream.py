@@ -59,9 +59,7 @@ class ReplyStream:
                     f"{self._model.name} had not begun its reply when the time limit of {seconds:g} s was reached"
                 )
             self.text, self.reasoning = "".join(self._pieces["text"]), "".join(self._pieces["reasoning"])
-            usage = Usage(prompt_tokens, self._tokens(), estimated=True)
-            if isinstance(self._model, Priced):
-                usage = msgspec.structs.replace(usage, cost_usd=self._model.price(usage))
+            usage = priced(self._model, Usage(prompt_tokens, self._tokens(), estimated=True))
             self._context.meter.spend(usage)
             yield Rejected(
                 agent=self._agent,
@@ -161,17 +159,18 @@ class ReplyStream:
     def _flush(self, deltas: list[Delta]) -> Iterator[Event]:
         if deltas:
             text = without_nul("".join(d.text for d in deltas), str)
-            yield Streamed(
-                agent=self._agent,
-                ask=self._ask,
-                text=text,
-                kind=deltas[0].kind,
-            )
+            yield Streamed(agent=self._agent, ask=self._ask, text=text, kind=deltas[0].kind)
             deltas.clear()
+
+
+def priced(model: Model, usage: Usage) -> Usage:
+    """Return a usage with its cost, if the service did not say it and the price is known."""
+    if usage.cost_usd is not None or not isinstance(model, Priced):
+        return usage
+    return msgspec.structs.replace(usage, cost_usd=model.price(usage))
 
 
 def _token_usd(model: Model) -> float:
     """Return the price of one token of a reply; 0 if it is unknown."""
     many = 1_000_000
-    price = model.price(Usage(0, many)) if isinstance(model, Priced) else None
-    return (price or 0.0) / many
+    return (priced(model, Usage(0, many)).cost_usd or 0.0) / many

@@ -20,6 +20,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
+from research._util.interruptible import each_within
 from research.config.settings import Settings
 from research.events import events as e
 
@@ -119,12 +120,7 @@ def with_fields(steps: Iterator[T], **values: str) -> Iterator[T]:
     """Yield the same steps; `fields` applies while each is computed, but not to the code that iterates."""
     with fields(**values):
         context = copy_context()
-    while True:
-        try:
-            step = context.run(next, steps)
-        except StopIteration:
-            return
-        yield step
+    yield from each_within(context, steps)
 
 
 def log_event(event: e.Event, user: str = "") -> None:

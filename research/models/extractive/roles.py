@@ -11,7 +11,7 @@ import msgspec
 from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
-from research.models.extractive.account import account, in_one_line, judged
+from research.models.extractive.account import Answered, account, in_one_line, judged
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
@@ -56,8 +56,8 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
 
 def _handed_in(evidence: Evidence, items: Sequence[tuple[Evidence, Verdict]]) -> Iterator[str]:
     """Yield the last reply: the answers to the questions, and what they are worth."""
-    text = _answers(items)
     answered = [(own.question, verdict, _answer(own, verdict)) for own, verdict in items]
+    text = _joined(answered)
     yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(answered, evidence.planned), "</answer>")
 
 
@@ -82,11 +82,11 @@ def _kept(items: Sequence[tuple[Evidence, Verdict]]) -> Sequence[Fact]:
     return list(dict.fromkeys(fact for own, _ in items for fact in relevant(own))) if len(items) > 1 else ()
 
 
-def _answers(items: Sequence[tuple[Evidence, Verdict]]) -> str:
+def _joined(answered: Sequence[Answered]) -> str:
     """Return the answers to the questions, each below its question if there are several."""
-    if len(items) == 1:
-        return _answer(*items[0])
-    return "\n\n".join(f"**{own.question}**\n\n{_answer(own, verdict)}" for own, verdict in items)
+    if len(answered) == 1:
+        return answered[0][2]
+    return "\n\n".join(f"**{question}**\n\n{text}" for question, _, text in answered)
 
 
 def _propose(messages: Sequence[Message]) -> Iterator[str]:
