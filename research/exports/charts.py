@@ -111,6 +111,7 @@ def as_csv(chart: Chart) -> bytes:
 def _figures(view: RunView) -> Iterator[_Found]:
     """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
     cells: dict[int, list[Cell]] = {}
+    said = view.report or view.answer
     for citation in view.citations[:CITATIONS]:
         if citation.status not in HOLDS:
             continue
@@ -119,9 +120,7 @@ def _figures(view: RunView) -> Iterator[_Found]:
         for figure, found in labelled_figures(_EMPHASIS.sub("", citation.claim), cells[citation.n]):
             if found.names and not figure.hedge:
                 label = _YEAR.sub("", found.written).strip(" ,")
-                subject = next(
-                    (name for name in chinese_places(found.names[0]) if name in citation.claim), found.names[0]
-                )
+                subject = next((name for name in chinese_places(found.names[0]) if name in said), found.names[0])
                 yield _Found(clip(subject, _NAME), found.year, figure, citation.n, label)
 
 

@@ -99,3 +99,9 @@ def test_a_comparison_can_be_followed_up_in_chinese(bench: Workbench) -> None:
     first = research.run("德国和法国哪个面积更大？", workbench=bench)
     view = fold(bench.engine.follow_up(first.run, "它的首都是哪里？", here=True).events())
     assert view.short == "巴黎"
+
+
+def test_each_figure_of_a_comparison_of_three_is_checked(bench: Workbench) -> None:
+    view = research.run("智利、秘鲁和玻利维亚的预期寿命各是多少？", workbench=bench)
+    compared = [each for each in view.citations if "玻利维亚" in each.claim]
+    assert [each.status for each in compared] == ["supported"] * 3

@@ -60,9 +60,12 @@ def test_an_answer_that_compares_is_drawn_as_bars_with_the_figures_as_written() 
 
 
 def test_a_chart_names_its_subjects_as_the_report_does() -> None:
-    said = "西班牙的失业率在2024年为11.4% [15]。意大利的失业率在2024年为6.8% [1]。"
-    chart = one(run(said, SPAIN, ITALY, question="西班牙和意大利的失业率哪个更高？"))
-    assert (chart.title, [point.subject for point in chart.points]) == ("失业率", ["西班牙", "意大利"])
+    label, years = "Life expectancy at birth, total population", {"Chile": "80.3 years", "Peru": "68.9 years"}
+    sources = [country(n, name, f"{label}: {value} (2024 est.)") for n, (name, value) in enumerate(years.items(), 1)]
+    quoted = "\n".join(f"- {source.title}: “{source.quote}” [{source.n}]" for source in sources)
+    said = f"**智利**的出生时预期寿命最长：**80.3岁**（2024年估计） [1]，而秘鲁为68.9岁（2024年估计） [2]。\n\n### 依据\n\n{quoted}"
+    chart = one(run(said, *sources, question="智利和秘鲁的预期寿命各是多少？"))
+    assert (chart.title, [point.subject for point in chart.points]) == ("出生时预期寿命", ["智利", "秘鲁"])
 
 
 def test_years_of_one_subject_are_drawn_as_a_line_from_three_on() -> None:

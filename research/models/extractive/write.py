@@ -90,6 +90,7 @@ _WORDS = {
         "best": "The sources’ own words that fit the question best; chosen by their words, not reasoned from.",
         "more": "What the other passages say",
         "and": ", ",
+        "besides": "; ",
         "unsaid": "The passages that were found name {known}, but do not state what is asked ({unsaid}). They say:",
         "other": "In other words than: {unsaid}.",
         "unknown": "In none of them: {unknown}.",
@@ -170,6 +171,7 @@ _WORDS = {
         "best": "以上是与问题最相符的来源原文，按用词选出，不是推理的结论。",
         "more": "其他段落写道",
         "and": "、",
+        "besides": "，",
         "unsaid": "找到的段落谈到{known}，但未提到所问的内容（{unsaid}）。原文是：",
         "other": "原文没有用这些词：{unsaid}。",
         "unknown": "各段落都没有出现：{unknown}。",
@@ -234,7 +236,7 @@ def answer(
     made = [each for each in (*(one.computed for one in verdict.led), verdict.computed) if each]
     head += [_computation(each, w) for each in made]
     if shown.missing and not shown.question.relation:
-        head.append(w["also"].format(missing="; ".join(shown.missing)))
+        head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
     memory_note = _memory(list(facts), remembered, w)
     return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
 
@@ -275,7 +277,7 @@ def _led(lead: Lead, w: dict[str, str]) -> list[str]:
     best, label = chosen[0], bare(chosen[0].fact.label)
     others = [each for each in lead.findings if bare(each.fact.label) == label and each is not best]
     lists = [each for each in lead.findings if each not in (best, *others)]
-    against = "; ".join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others)
+    against = w["besides"].join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others)
     told = w["against"].format(
         name=best.subject, label=label, value=_bold(best.fact.value), n=best.fact.n, others=against
     )
@@ -378,7 +380,7 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
             label=measure(w, bare(chosen.fact.label)),
             value=_bold(chosen.fact.value),
             n=chosen.fact.n,
-            others="; ".join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others),
+            others=w["besides"].join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others),
         )
     )
     if verdict.computed:
