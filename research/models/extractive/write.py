@@ -380,7 +380,9 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
             label=measure(w, bare(chosen.fact.label)),
             value=_bold(chosen.fact.value),
             n=chosen.fact.n,
-            others=w["besides"].join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others),
+            others=w["besides"].join(
+                w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others
+            ),
         )
     )
     if verdict.computed:
