@@ -22,7 +22,7 @@ from research.web.table_text import HEAD
 _STRANGE = 1 / 3
 """From this share of unknown names in a question on, the documents are about something else."""
 _STATED, _CONFIRMED = 0.5, 0.9
-"""Share of the words asked about, and of all words, that a sentence that answers contains, with the one that led to it.
+"""A sentence that answers contains more than this share of the words asked about, and of all, with the one that led to it.
 
 The second is for yes-or-no questions, where every word counts.
 """
@@ -67,7 +67,7 @@ def read(prose: Prose) -> Reading | None:
         return None
     first = ranked[0]
     needed = _CONFIRMED if kind == "whether" else _STATED
-    stated = min(_covers(first, prose), _says(first, prose)) >= needed and not _lacks(first, kind)
+    stated = min(_covers(first, prose), _says(first, prose)) > needed and not _lacks(first, kind)
     best = [said for said in ranked if said.worth >= _BESIDE * first.worth][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
