@@ -42,6 +42,7 @@ FOUND = "Lorem ipsum dolor sit amet, consectetur adipisici elit. " * 36
 PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 SPEC = ToolSpec("search", "Search the web and return the text of the best results.", PARAMETERS)
 CELLS = ("react/full", "react/window", "react/resum", "iter_research/evolving")
+LOOP = "the SDK's own loop: typed calls, streamed"
 REPEAT = 3
 ROUNDS = 300
 """Fewest rounds measured for a short run: a run of ten rounds ends before the machine has settled."""
@@ -131,29 +132,41 @@ class Bare:
         self._tool_s = tool_s
 
     async def run(self, rounds: int) -> None:
-        from openai.types.chat import ChatCompletion
-
         tools = [{"type": "function", "function": {"name": SPEC.name, "parameters": PARAMETERS}}]
         messages: list[dict[str, Any]] = [{"role": "user", "content": QUESTION}]
-        while True:
-            body = {"model": f"rounds-{rounds}", "messages": messages, "tools": tools}
-            reply = await self._client.post("/chat/completions", body=body, cast_to=ChatCompletion)
-            message = reply.choices[0].message
-            if not message.tool_calls:
-                return
-            call: Any = message.tool_calls[0]
+        while call := await self.called({"model": f"rounds-{rounds}", "messages": messages, "tools": tools}):
             if self._tool_s:
                 await asyncio.sleep(self._tool_s)
-            function = {"name": call.function.name, "arguments": call.function.arguments}
-            calls = [{"id": call.id, "type": "function", "function": function}]
-            messages.append({"role": "assistant", "content": None, "tool_calls": calls})
-            found = json.loads(call.function.arguments)["query"] + FOUND
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": found})
+            messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            found = json.loads(call["function"]["arguments"])["query"] + FOUND
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": found})
+
+    async def called(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the call of the reply to a request; None if it is the answer."""
+        from openai.types.chat import ChatCompletion
+
+        reply = await self._client.post("/chat/completions", body=body, cast_to=ChatCompletion)
+        calls = reply.choices[0].message.tool_calls
+        return calls[0].to_dict() if calls else None
 
     async def timed(self, rounds: int, count: int = 1) -> float:
         started = time.perf_counter()
         await asyncio.gather(*(self.run(rounds) for _ in range(count)))
         return time.perf_counter() - started
+
+
+class Streamed(Bare):
+    """The same with the SDK's typed call, and with replies that are watched while they arrive, as ours are."""
+
+    async def called(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        call: dict[str, Any] | None = None
+        async for chunk in await self._client.chat.completions.create(**body, stream=True):
+            for part in chunk.choices[0].delta.tool_calls or () if chunk.choices else ():
+                if call is None:
+                    call = {"id": part.id, "type": "function", "function": {"name": "", "arguments": ""}}
+                for field, text in part.function.to_dict().items() if part.function else ():
+                    call["function"][field] += text or ""
+        return call
 
 
 @contextmanager
@@ -171,22 +184,24 @@ def provider(latency_ms: float = 0.0) -> Iterator[int]:
 def overhead(rounds: list[int], repeat: int = REPEAT) -> Iterator[str]:
     """Return the lines of a table: milliseconds a round, by the number of rounds."""
     with tempfile.TemporaryDirectory() as folder, provider() as port, asyncio.Runner() as runner:
-        ours, bare = Ours(Path(folder), port), Bare(port)
+        ours, loops = Ours(Path(folder), port), {"bare": Bare(port), "streamed": Streamed(port)}
         ours.run(ours.recipe("react/full", 5))
-        runner.run(bare.timed(5))
-        found: dict[str, dict[int, list[float]]] = {name: {n: [] for n in rounds} for name in ("bare", *CELLS)}
+        for loop in loops.values():
+            runner.run(loop.timed(5))
+        found: dict[str, dict[int, list[float]]] = {name: {n: [] for n in rounds} for name in (*loops, *CELLS)}
         for n in rounds:
             for _ in range(max(repeat, ROUNDS // n)):
-                found["bare"][n].append(runner.run(bare.timed(n)) / n)
+                for name, loop in loops.items():
+                    found[name][n].append(runner.run(loop.timed(n)) / n)
                 for cell in CELLS:
                     found[cell][n].append(ours.run(ours.recipe(cell, n))[1] / n)
         best = {name: {n: 1_000 * min(each) for n, each in row.items()} for name, row in found.items()}
         yield "| ms a round | " + " | ".join(f"{n} rounds" for n in rounds) + " |"
         yield "|---|" + "---:|" * len(rounds)
         yield "| posting ready bodies through the SDK | " + " | ".join(f"{best['bare'][n]:.1f}" for n in rounds) + " |"
-        for cell in CELLS:
-            figures = (f"{best[cell][n]:.1f} ({best[cell][n] / best['bare'][n]:.1f} x)" for n in rounds)
-            yield f"| {cell.replace('/', ' / ')} | " + " | ".join(figures) + " |"
+        for name, title in {"streamed": LOOP, **{cell: cell.replace("/", " / ") for cell in CELLS}}.items():
+            figures = (f"{best[name][n]:.1f} ({best[name][n] / best['bare'][n]:.1f} x)" for n in rounds)
+            yield f"| {title} | " + " | ".join(figures) + " |"
         sizes = ours.bytes_of(ours.run(ours.recipe("react/full", max(rounds)))[0])
         early, late = statistics.mean(sizes[5:10]), statistics.mean(sizes[-7:-2])
         yield f"\nEvents of a round: {early:,.0f} bytes about round 10, {late:,.0f} about round {max(rounds)}."

@@ -24,12 +24,12 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
-from bench.engine import AT_ONCE, FOUND, QUESTION, REPEAT, SPEC, Bare, Ours, provider
+from bench.engine import AT_ONCE, FOUND, LOOP, QUESTION, REPEAT, SPEC, Bare, Ours, Streamed, provider
 from bench.plots import Panel, draw
 from bench.printing import machine, table
 
 ROOT = Path(__file__).parents[2]
-LOOP = "posting ready bodies through the OpenAI SDK"
+BARE = "posting ready bodies through the OpenAI SDK"
 OURS = "this workbench, every event on disk"
 CELL = "react/full"
 
@@ -74,10 +74,10 @@ class Program(Protocol):
 
 
 class Loop:
-    """The bare loop."""
+    """A loop over the OpenAI SDK and nothing else."""
 
-    def __init__(self, port: int, tool_s: float, runner: asyncio.Runner) -> None:
-        self._bare, self._runner = Bare(port, tool_s), runner
+    def __init__(self, bare: Bare, runner: asyncio.Runner) -> None:
+        self._bare, self._runner = bare, runner
 
     def run(self, rounds: int, count: int = 1) -> tuple[float, int]:
         return self._runner.run(self._bare.timed(rounds, count)), 0
@@ -185,8 +185,10 @@ def programs(envs: Path | None, llm_ms: float, tool_s: float) -> Iterator[dict[s
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         port = stack.enter_context(provider(llm_ms))
+        runner = stack.enter_context(asyncio.Runner())
         there: dict[str, Program] = {
-            LOOP: Loop(port, tool_s, stack.enter_context(asyncio.Runner())),
+            BARE: Loop(Bare(port, tool_s), runner),
+            LOOP: Loop(Streamed(port, tool_s), runner),
             OURS: Here(folder, port, tool_s),
         }
         for peer in PEERS:
@@ -199,7 +201,7 @@ def programs(envs: Path | None, llm_ms: float, tool_s: float) -> Iterator[dict[s
 
 def lines(found: Mapping[str, Figures], runs: int) -> Iterator[str]:
     """Return the table, the versions, and the programs that are missing."""
-    base = found[LOOP]
+    base = found[BARE]
     rounds = list(base.ms)
     head = [
         "ms a round",
