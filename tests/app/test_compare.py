@@ -310,7 +310,7 @@ def test_running_runs_show_their_progress_and_can_be_stopped(visit: Visit, answe
     labels = [button.label for button in app.button]
     assert labels.count("Stop") == 1
     assert "Stop all" in labels
-    assert "round 1" in texts(app)
+    assert "Round 1" in texts(app)
     assert texts(app).count("Vote") == 0
     press(app, "Stop all")
     assert Workbench(load(home=answered)).store.requests([OTHER]) == {OTHER: "stop"}

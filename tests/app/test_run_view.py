@@ -210,7 +210,7 @@ def test_a_running_run_shows_its_latest_rounds_and_any_earlier_one(visit: Visit,
     run = LongRun(bench(home).store, LONG)
     run.rounds(60)
     app = visit(home, run=LONG)
-    assert "round 60 of 200" in texts(app)
+    assert "Round 60 of 200" in texts(app)
     assert r"\$0.06 of \$1.00" in texts(app).replace("\u00a0", " ")
     assert rounds(app) == [str(n) for n in range(26, 61)]
     press(app, "Replay")
@@ -312,7 +312,7 @@ def test_the_head_names_a_phase_instead_of_a_round(visit: Visit, home: Path) -> 
     run.rounds(3)
     run.add([Asked(ask=4, round=3, purpose="verify", model="m")])
     drawn = texts(visit(home, run=LONG))
-    assert "● Checking citations]" in drawn and "round 3 of" not in drawn
+    assert "● Checking citations]" in drawn and "Round 3 of" not in drawn
 
 
 def test_a_parent_waits_for_its_children(home: Path) -> None:

@@ -164,7 +164,7 @@ def test_a_running_run_is_not_deleted(visit: Visit, answered: Path) -> None:
     with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
         connection.execute("UPDATE runs SET status = 'running', outcome = NULL, beat = ?", [time.time() + 3600])
     app = visit(answered, "runs")
-    assert any(":primary[●] round 3" in element.value for element in app.markdown)
+    assert any(":primary[●] Round 3" in element.value for element in app.markdown)
     app = press(select(app, [0]), "Delete")
     assert questions(app) == [EXAMPLE_QUESTION]
     assert "were not deleted" in app.toast[0].value

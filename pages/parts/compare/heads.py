@@ -55,7 +55,7 @@ def _state(column: Column) -> str:
         return t(":material/delete: This run was deleted; the others are still here.")
     if column.working:
         return t(
-            ":primary[●] round {number} · {model}", number=max(1, view.round_count()), model=plain(view.recipe.model)
+            ":primary[●] Round {number} · {model}", number=max(1, view.round_count()), model=plain(view.recipe.model)
         )
     if head.is_interrupted(column.row):
         return t(":material/power_off: Interrupted; open the run to resume it")

@@ -239,8 +239,8 @@ def _where(view: RunView, recipe: Recipe) -> str:
     number = max(1, view.round_count())
     limit = _rounds(recipe)
     if limit is None or len(view.agents) > 1 or number > limit:
-        return t("round {number}", number=number)
-    return t("round {number} of {limit}", number=number, limit=limit)
+        return t("Round {number}", number=number)
+    return t("Round {number} of {limit}", number=number, limit=limit)
 
 
 def _rounds(recipe: Recipe) -> int | None:

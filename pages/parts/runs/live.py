@@ -51,7 +51,7 @@ def draw(bench: Workbench, rows: Sequence[RunRow]) -> None:
             number = max(1, view.round_count())
             st.markdown(
                 t(
-                    ":primary[●] round {number} · {clock} · {question}",
+                    ":primary[●] Round {number} · {clock} · {question}",
                     number=number,
                     question=question,
                     clock=clock(time.time() - row.created),
