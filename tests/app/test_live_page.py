@@ -82,6 +82,22 @@ def test_a_long_draft_is_drawn_from_its_beginning_and_its_complete_parts_stay(
     assert "The end is near." in report_text(later[-1])
 
 
+def test_a_draft_stays_while_another_agent_reviews_it_and_writes_the_next(visit: Visit, home: Path) -> None:
+    live, reply = Live(home), Reply("", answer="A first draft.")
+    live.add(Asked(ask=1, round=1, purpose="act", model="m", agent="main/trial-1"))
+    live.add(Replied(ask=1, purpose="act", agent="main/trial-1", reply=reply, usage=Usage(), seconds=1.0))
+    live.add(
+        Asked(ask=1, round=1, purpose="evaluate", model="m", role="judge"), Streamed(ask=1, text="It lacks figures.")
+    )
+    app = visit(home, run=RUN)
+    assert "".join(map(report_text, drafts(app))).strip() == "A first draft."
+    assert any("Draft of trial-1" in each.value for each in app.caption)
+    live.add(Asked(ask=2, round=2, purpose="act", model="m", agent="main/trial-2"))
+    assert "".join(map(report_text, drafts(app.run()))).strip() == "A first draft."
+    live.add(Streamed(ask=2, text="<answer>A second one", agent="main/trial-2"))
+    assert "".join(map(report_text, drafts(app.run()))).strip() == "A second one"
+
+
 def test_a_complete_part_of_a_draft_is_parsed_once(visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     live = Live(home)
     live.asks(1)

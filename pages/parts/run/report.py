@@ -17,7 +17,7 @@ from pages.parts.run import drafting, figures, reading, so_far, sources
 from pages.parts.shared import component
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
-from pages.parts.shared.words import count
+from pages.parts.shared.words import agent_name, count
 from research.agent.parsing.account import without_account
 from research.agent.protocols.tagged import split_reasoning, tag
 from research.compare.diff import Block, blocks, changes
@@ -102,7 +102,9 @@ def draft(view: RunView) -> None:
     if not current or not written:
         so_far.draw(view)
         return
-    if current.reply is not None:
+    if current.agent != "main" and current.reply is not None:
+        st.caption(t("Draft of {agent}", agent=plain(agent_name(current.agent))))
+    elif current.reply is not None:
         st.caption(t("Checking the citations …"))
     elif view.report:
         st.caption(t("Round {number} rewrites the report", number=current.number))
@@ -123,15 +125,18 @@ def is_written(view: RunView) -> bool:
 
 
 def _draft(view: RunView) -> tuple[RoundView | None, str]:
-    """Return the latest round of a writer, and what it has written of a report; a judge's words are no report."""
-    current = next((each for each in reversed(view.rounds) if each.role in WRITERS), None)
-    return current, _written(view, current) if current else ""
+    """Return the latest round in which a writer has written of a report, and what; a judge's words are no report.
+
+    A draft stays while another agent reads it, or writes the next one.
+    """
+    written = ((each, _written(view, each)) for each in reversed(view.rounds) if each.role in WRITERS)
+    return next((found for found in written if found[1]), (None, ""))
 
 
 def _written(view: RunView, current: RoundView) -> str:
     """Return the answer or report in its tag, or untagged text without calls; a last reply until it is the report."""
     if current.reply is not None:
-        return "" if view.report or current.agent != "main" else current.reply.answer
+        return "" if view.report else current.reply.answer
     _, body = split_reasoning(current.draft)
     untagged = "" if "<tool_call" in body or view.report or len(body) < BESIDE else body.strip()
     return without_account(re.sub(r"</?\w*$", "", tag(body, "answer") or tag(body, "report") or untagged))
