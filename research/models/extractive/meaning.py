@@ -348,7 +348,8 @@ def adjusted(text: str, scores: dict[str, float], by: Weights = MEASURED) -> dic
     """Return the classifier's scores with the contrasts and the lexicon."""
     lower = text.lower().replace("’", "'")
     told = [[bool(side.says.search(lower)) for side in contrast] for contrast in contrasts()]
-    found = {concept.label for concept in concepts() if concept.pattern.search(bare(lower))}
+    said = bare(lower)
+    found = {concept.label for concept in concepts() if concept.pattern.search(said)}
     new = {}
     for label, score in scores.items():
         for i, j in sides().get(label, ()):
