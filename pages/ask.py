@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import choices, form, presets, private, share, view, welcome
+from pages.parts.run import choices, form, presets, share, view, welcome
 from pages.parts.run import question as question_box
-from pages.parts.shared import component, home, offers
+from pages.parts.shared import component, home, offers, private
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research import defaults

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 from typing import TypeVar
 
@@ -35,9 +36,15 @@ def timed(read: Callable[[str], object]) -> Timed:
 def repeating(pieces: Iterable[str]) -> dict[str, Text]:
     """Return texts of any length in which a piece is repeated, by piece.
 
-    Each ends in a word that no other text has, so that no call finds the result of another in a cache.
+    In the middle of each is a word that no other text has, so that no call finds the result of another in a cache, and
+    what a reader strips from both ends is repeated too.
     """
-    return {each: lambda n, each=each: f"{(each * n)[:n]} x{next(_fresh)}" for each in pieces}  # type: ignore[misc]
+
+    def text(n: int, each: str) -> str:
+        half = (each * n)[: n // 2]
+        return f"{half} x{next(_fresh)} {half}"
+
+    return {each: partial(text, each=each) for each in pieces}
 
 
 def grows(taken: Timed, text: Text, *, exhaustive: bool) -> bool:

@@ -83,6 +83,11 @@ def carrying(egress: Egress, steps: Iterator[T]) -> Iterator[T]:
     yield from each_within(context, steps)
 
 
+def carried() -> Egress:
+    """Return the egress of the run that this thread works for; outside of runs, one that allows everything."""
+    return _current.get() or Egress()
+
+
 def naming(kinds: tuple[str, ...]) -> None:
     """Say what this thread sends from now on, such as `question` or `passages`."""
     _kinds.set(kinds)
@@ -111,18 +116,23 @@ def count(size: int) -> None:
         egress.add(host, size=size)
 
 
+_CONNECTS: Final = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+_LOOKS_UP: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+"""Servers of names see what is looked up."""
+
+
 @cache
 def _hook() -> None:
-    """Refuse, from now on, every connection that a run with a scope makes without `sending`, by whatever library."""
+    """Refuse, from now on, every connection and look-up of a name that a run with a scope makes without `sending`."""
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        if event not in _CONNECTS and event not in _LOOKS_UP:
             return
         egress = _current.get()
         if egress is None or _host.get() or not egress.restricted:
             return
-        address = arguments[1] if len(arguments) > 1 else None
-        if isinstance(address, tuple):  # those of pipes between processes are texts
+        address = arguments[1] if event in _CONNECTS and len(arguments) > 1 else arguments[:1]
+        if isinstance(address, tuple) and address[0]:  # those of pipes between processes are texts
             egress.admit(str(address[0]), near=False)
 
     sys.addaudithook(refuse)

@@ -39,8 +39,13 @@ def findings_of(view: RunView, events: Sequence[Event]) -> Earlier:
     unedited = [event.observation for event in finished if not isinstance(event, Edited)]
     printed = [each.text for each in unedited if each.name == "python" and each.ok]
     computed = (*(before.computed if before else ()), *(clip(text, 1_000) for text in printed))[-COMPUTED:]
-    private = (before is not None and before.private) or any(is_private(event.observation) for event in finished)
-    return Earlier(exchanges, _sources(view, exchanges), computed, private)
+    return Earlier(exchanges, _sources(view, exchanges), computed, saw_private(before, events))
+
+
+def saw_private(before: Earlier | None, events: Sequence[Event]) -> bool:
+    """Return whether a run had private data in its context: found by itself, or inherited."""
+    finished = (event for event in events if isinstance(event, ToolFinished | Recalled))
+    return (before is not None and before.private) or any(is_private(event.observation) for event in finished)
 
 
 def _sources(view: RunView, exchanges: Sequence[Exchange]) -> tuple[Source, ...]:

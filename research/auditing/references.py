@@ -92,9 +92,14 @@ def number_of(line: str) -> tuple[str, str]:
 def clean_url(url: str) -> str:
     """Return an address without the punctuation of the sentence around it."""
     url = url.strip("<>").rstrip(".,;:!?*_'\"…")
-    while url.endswith((")", "]", "}")) and url.count(url[-1]) > url.count({")": "(", "]": "[", "}": "{"}[url[-1]]):
-        url = url[:-1].rstrip(".,;:")
-    return url
+    unopened = {close: url.count(close) - url.count(start) for start, close in ("()", "[]", "{}")}
+    end = len(url)
+    while end and unopened.get(url[end - 1], 0) > 0:
+        unopened[url[end - 1]] -= 1
+        end -= 1
+        while end and url[end - 1] in ".,;:":
+            end -= 1
+    return url[:end]
 
 
 def parsed(text: str, label: str = "") -> Reference:

@@ -9,6 +9,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from research._util.paths import resolved
 from research.cli.parser import Commands, count_or_zero
 from research.errors import ConfigError
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         _check_port(arguments.port)
         words += ["--server.port", str(arguments.port)]
     if arguments.home is not None:
-        os.environ["WORKBENCH_HOME"] = str(Path(arguments.home).expanduser().resolve())
+        os.environ["WORKBENCH_HOME"] = str(resolved(Path(arguments.home)))
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, *words])  # signals then reach the server itself
 

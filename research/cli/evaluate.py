@@ -175,7 +175,7 @@ def _candidates(bench: Workbench, arguments: argparse.Namespace, corpus: Corpus,
         raise ConfigError("give at least one --recipe FRAMEWORK/CONTEXT, e.g. --recipe react/full")
     options = chosen(arguments)
     options["search"] = split_names(arguments.search) or corpus.search
-    options |= _world(bench, arguments, name)
+    options |= {"readers": (arguments.judge,) if arguments.judge else (), **_world(bench, arguments, name)}
     return [candidate(bench, text, folders=corpus.folders, **options) for text in arguments.recipe]
 
 

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 from research import plugins
 from research._util import decoding
 from research._util.http import host_of
+from research._util.paths import resolved
 from research.errors import ConfigError
 
 SETTING: Final = "WORKBENCH_ENDPOINTS"
@@ -148,7 +149,7 @@ def parse(text: str) -> dict[str, Entry]:
         except (ValueError, RecursionError) as error:
             raise ConfigError(f"{SETTING} is not valid JSON: {error}") from None
         return {name: entry_of(name, value, SETTING) for name, value in found.items()}
-    path = Path(text).expanduser()
+    path = resolved(Path(text))
     try:
         found = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:

@@ -184,7 +184,7 @@ class Settings(BaseSettings):
     @field_validator("home")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().resolve()
+        return resolved(value)
 
     @field_validator("judge", mode="before")
     @classmethod

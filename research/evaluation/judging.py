@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 
 from research import plugins
 from research._util import decoding
+from research._util.egress import Egress
 from research.errors import ConfigError, ProviderError
 from research.models import bounded
 from research.text import clip, unfenced
@@ -90,10 +91,13 @@ def checked_judge(name: str, model: Model) -> Model:
     return model
 
 
-def race(judge: Model, question: str, report: str, reference: str) -> Judged:
-    """Judge a report against a reference, in both orders.  Raises `ProviderError` if the judge does not reply."""
-    forth, spent = _points(judge, question, report, reference)
-    back, more = _points(judge, question, reference, report)
+def race(judge: Model, question: str, report: str, reference: str, held: Egress) -> Judged:
+    """Judge a report against a reference, in both orders; `held` says whether the judge may be sent them.
+
+    Raises `ProviderError` if the judge does not reply, and `StaysHere`.
+    """
+    forth, spent = _points(judge, question, (report, reference), held)
+    back, more = _points(judge, question, (reference, report), held)
     cost = None if spent is None or more is None else spent + more
     if forth is None or back is None:
         return Judged(None, cost)
@@ -105,13 +109,13 @@ def _share(target: _Points, reference: _Points) -> float:
     return target.sum / both if both else 0.5
 
 
-def _points(judge: Model, question: str, first: str, second: str) -> tuple[_Verdict | None, float | None]:
+def _points(judge: Model, question: str, reports: Sequence[str], held: Egress) -> tuple[_Verdict | None, float | None]:
     """Return the points of two reports shown in this order, and the cost in US dollars."""
-    request = Request(messages(question, (first, second)), purpose="judge", temperature=0.0, schema=_SCHEMA)
+    request = Request(messages(question, reports), purpose="judge", temperature=0.0, schema=_SCHEMA)
     spent: float | None = 0.0
     for attempt in range(1, TRIES + 1):
         try:
-            reply = bounded.completion(judge, request)
+            reply = bounded.completion(judge, request, held)
         except ProviderError as error:
             if not error.retryable or attempt == TRIES:
                 raise

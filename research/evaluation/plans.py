@@ -21,6 +21,7 @@ from research.evaluation.records import Mark, Records, Row
 from research.store import KeyValue
 from research.store.saved import readable
 from research.types import Usage
+from research.workbench import leaving
 from research.workbench.workbench import Workbench
 
 MOST_TRIALS = 100
@@ -102,6 +103,9 @@ def check(bench: Workbench, plan: Plan) -> None:
         bench.worlds.open(plan.world)
     if plan.judge:
         checked_judge(plan.judge, bench.model(plan.judge))
+        for each in plan.candidates:
+            if each.recipe.egress:
+                leaving.decided(bench, each.recipe, (plan.judge,))
     if plan.max_usd is None:
         return
     models = [plan.judge] if plan.judge else []

@@ -11,6 +11,7 @@ from research import defaults, plugins
 from research.errors import ConfigError
 from research.evaluation.questions import Question
 from research.events.recipe import Recipe
+from research.workbench.leaving import MustChoose
 from research.workbench.recipes import command_of
 from research.workbench.workbench import Workbench
 
@@ -94,6 +95,8 @@ def candidate(bench: Workbench, text: str, **common: Any) -> Candidate:
         arguments["model"] = model
     try:
         return Candidate(text, bench.recipe(framework=framework, context=context or None, ask=False, **arguments))
+    except MustChoose:
+        raise
     except ConfigError as error:
         raise ConfigError(f"--recipe {text}: {error}") from error
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from research._util.egress import StaysHere
 from research.engine.engine import ENDED, new_id
 from research.errors import ConfigError, ProviderError
 from research.evaluation.judging import Judged, race
@@ -27,6 +28,7 @@ from research.events.events import Paused, WaitingForUser
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
 from research.text import clip
+from research.workbench import leaving
 from research.workbench.workbench import Workbench
 
 LOOK_S = 0.25
@@ -205,10 +207,12 @@ class _Runner:
 
     def _judge(self, question: Question, each: Candidate, trial: int) -> None:
         row = self._row(question, each, trial)
-        against = question.reference or self._report(self._row(question, self.plan.candidates[0], trial).run)
+        other = "" if question.reference else self._row(question, self.plan.candidates[0], trial).run
+        against = question.reference or self._report(other)
+        held = leaving.held(self.bench.store, filter(None, (row.run, other)))
         try:
-            judged = race(self.bench.model(self.plan.judge), question.question, self._report(row.run), against)
-        except ProviderError as error:
+            judged = race(self.bench.model(self.plan.judge), question.question, self._report(row.run), against, held)
+        except (ProviderError, StaysHere) as error:
             raise ConfigError(f"judge {self.plan.judge}: {error}; measured rows are saved") from error
         self._keep(_judged(row, judged, self.plan.judge))
 

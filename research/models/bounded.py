@@ -1,37 +1,60 @@
-"""Ask a model outside a run, where no budget ends its reply."""
+"""Ask a model outside a run, where no budget ends its reply, and no scope but that of the caller says what may leave."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
+import msgspec
+
+from research._util import egress
+from research._util.egress import Egress
 from research._util.interruptible import interruptible
 from research.errors import ProviderError
+from research.models.heard import hearing
 from research.types import Completion, Delta, Model, Request
 
 MOST_S = 600.0
 """Seconds that a reply may take: a slow machine of the user's own needs minutes for a page."""
-MOST_CHARACTERS = 1_000_000
+MOST_BYTES = 4_000_000
+"""Bytes of a reply with its reasoning and calls, as JSON."""
 
 
-def stream(model: Model, request: Request, seconds: float = MOST_S) -> Iterator[Delta | Completion]:
-    """Yield what `model.stream` does.  Raises `ProviderError` for a reply that takes too long, or is too long."""
+def stream(model: Model, request: Request, held: Egress, seconds: float = MOST_S) -> Generator[Delta | Completion]:
+    """Yield what `model.stream` does; `held` says what may be sent.
+
+    Raises `ProviderError` for a reply that takes too long, or is too long, and `StaysHere`.
+    """
+    return within(model.stream(request), model.name, held, seconds)
+
+
+def within(
+    pieces: Iterator[Delta | Completion], name: str, held: Egress, seconds: float = MOST_S
+) -> Generator[Delta | Completion]:
+    """Yield the pieces of a reply of the model of this name, which nobody has asked for yet; as `stream` does."""
     until = time.monotonic() + seconds
-    received = 0
+    shown = unseen = 0
 
     def check() -> None:
         if time.monotonic() > until:
-            raise ProviderError(f"{model.name} was still answering after {seconds:g} s")
+            raise ProviderError(f"{name} was still answering after {seconds:g} s")
+        if shown + unseen > MOST_BYTES:
+            raise ProviderError(f"{name} sent more than {MOST_BYTES // 10**6} MB")
 
-    for piece in interruptible(model.stream(request), check):
+    def hear(text: str) -> None:
+        nonlocal unseen
+        unseen += len(text)
+
+    for piece in egress.carrying(held, interruptible(hearing(pieces, hear), check)):
+        if isinstance(piece, Completion):  # it has all that was streamed
+            shown, unseen = len(msgspec.json.encode(piece)), 0
+        else:
+            shown += len(piece.text.encode("utf-8", "replace"))
         check()
-        received += len(piece.text)
-        if received > 2 * MOST_CHARACTERS:
-            raise ProviderError(f"{model.name} sent more than {MOST_CHARACTERS:,} characters")
         yield piece
 
 
-def completion(model: Model, request: Request, seconds: float = MOST_S) -> Completion:
+def completion(model: Model, request: Request, held: Egress, seconds: float = MOST_S) -> Completion:
     """Return the whole reply; raises as `stream` does."""
-    (whole,) = (each for each in stream(model, request, seconds) if isinstance(each, Completion))
+    (whole,) = (each for each in stream(model, request, held, seconds) if isinstance(each, Completion))
     return whole

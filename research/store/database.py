@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import math
 import sqlite3
 import threading
@@ -50,10 +49,6 @@ _CONNECT_OPTIONS: Final[Mapping[str, str | int]] = {
 }
 """Options of libpq, unless the url sets them."""
 
-_NEW_S: Final = 60.0
-"""Seconds for which an empty file counts as one that a process is making."""
-_log = logging.getLogger(__name__)
-
 _pools: dict[str, Pool] = {}
 _opening = threading.Lock()
 
@@ -89,15 +84,15 @@ def open_sqlite(path: Path, migrations: Migrations) -> Database:
     """Open a SQLite database and apply the migrations; each commit is on disk when it returns.
 
     Several threads may use the connection, one at a time.  sqlite-utils and the caller begin and end transactions, not the
-    driver.  Raises `ConfigError` for a file that is not a database, and leaves it unchanged; raises `StoreUnavailable` when
-    the disk is full.
+    driver.  Raises `ConfigError` for a file that is no database, or empty, and leaves it unchanged; raises
+    `StoreUnavailable` when the disk is full.
     """
     from filelock import FileLock
     from sqlite_utils import Database
 
     connection = None
     try:
-        _check_empty(path)
+        _begin(path)
         connection = sqlite3.connect(path, check_same_thread=False, timeout=LOCK_WAIT_S, isolation_level=None)
         connection.text_factory = _text  # one damaged text must not hide the others
         # Read first: this raises for a damaged file, before anything is written to it.
@@ -121,15 +116,36 @@ def _text(stored: bytes) -> str:
     return stored.decode("utf-8", "replace")
 
 
-def _check_empty(path: Path) -> None:
-    """Say that a database was emptied, and refuse one whose changes are still beside it: SQLite would remove them."""
-    if not path.exists() or path.stat().st_size:
+def _begin(path: Path) -> None:
+    """Make the file of a new database at once, so that an empty file is a database that was lost: damaged like any other."""
+    from filelock import FileLock
+
+    if path.exists():
+        if not path.stat().st_size:
+            raise _lost(path, "empty")
         return
+    place = path.resolve()  # the target of a link
+    with FileLock(f"{path}.lock"):
+        if path.exists():
+            return
+        if _changes(path):  # which SQLite would remove
+            raise _lost(path, "gone")
+        new = place.with_name(f"{place.name}.new")
+        new.unlink(missing_ok=True)
+        with closing(sqlite3.connect(new)) as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+        new.replace(place)
+
+
+def _changes(path: Path) -> bool:
+    """Return whether there are changes beside a database that are not in it yet."""
     changes = Path(f"{path}-wal")
-    if changes.exists() and changes.stat().st_size:
-        raise damaged(path, ValueError(f"it is empty, but {changes.name} holds changes of it"))
-    if time.time() - path.stat().st_mtime > _NEW_S:  # another process may have made it just now
-        _log.warning("%s was empty, and a new database begins in it; what was saved in it is gone", path)
+    return changes.exists() and changes.stat().st_size > 0
+
+
+def _lost(path: Path, how: str) -> ConfigError:
+    kept = f", but {path.name}-wal holds changes of it" if _changes(path) else ""
+    return damaged(path, ValueError(f"it is {how}{kept}"))
 
 
 def create_sqlite(path: Path) -> None:

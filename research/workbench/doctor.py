@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from research import defaults, plugins
 from research._util import extras
+from research._util.egress import Egress
 from research._util.redaction import mask_keys
 from research.citations.verifiers import MODEL, RULES, Pair
 from research.config.endpoints import BY_SETTINGS
@@ -323,11 +324,11 @@ def _short_question(model: Model) -> str:
     )
     request = Request(question, (_SEARCH,) if native else (), purpose="act" if native else "conclude")
     try:
-        reply = bounded.completion(model, request)
+        reply = bounded.completion(model, request, Egress())
     except (NoTools, RequestRejected):
         if model.native:
             raise
-        bounded.completion(model, Request(question, purpose="conclude"))
+        bounded.completion(model, Request(question, purpose="conclude"), Egress())
         return " (it refuses tools: runs ask it in tagged text)"
     return " with a tool call" if reply.calls else ""
 

@@ -128,11 +128,19 @@ def free(settings: Settings, model: str) -> bool:
     return configured is not None and configured.origin != "saved" and _on_this_machine(configured)
 
 
+def in_process(settings: Settings, model: str) -> bool:
+    """Return whether the model runs in this process, so that asking it needs no connection."""
+    kind = model.partition(":")[0]
+    return not is_endpoint(settings, kind) and kind not in BY_SETTINGS and plugins.provider_of(model).local
+
+
 def near(settings: Settings, model: str) -> bool:
     """Return whether what a model gets stays here: it runs in this process, or its endpoint is marked local."""
     kind, _, name = model.partition(":")
+    if in_process(settings, model):
+        return True
     if not is_endpoint(settings, kind) and kind not in BY_SETTINGS:
-        return plugins.provider_of(model).local
+        return False
     if name.endswith(("-cloud", ":cloud")):  # Ollama passes these on
         return False
     configured = _configured(settings, kind)

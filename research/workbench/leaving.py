@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
 from research import plugins
 from research._util.egress import SCOPES, Egress, Scope
+from research.agent.follow_up import saw_private
 from research.errors import ConfigError
+from research.events.events import Event, RunStarted
 from research.events.recipe import LIBRARY, Recipe
 from research.store import KeyValue
 from research.workbench import endpoints
@@ -32,6 +35,12 @@ class Host(Protocol):
     def store(self) -> KeyValue: ...
 
 
+class Runs(Protocol):
+    """Saved runs."""
+
+    def events(self, run_id: str) -> Sequence[Event]: ...
+
+
 class MustChoose(ConfigError):
     """A cloud model would get private documents, and the user has not said yet whether it may."""
 
@@ -47,11 +56,12 @@ def private_sources(recipe: Recipe) -> list[str]:
     return [*folders, *(["the memory"] if recipe.recall and recipe.egress else [])]
 
 
-def far_models(settings: Settings, recipe: Recipe) -> list[str]:
-    """Return the models of a recipe that are not marked local."""
+def far_models(settings: Settings, recipe: Recipe, readers: Sequence[str] = (), *, scope: str = PRIVATE) -> list[str]:
+    """Return the models of a recipe, and of those who read its runs, that its scope keeps from what is private."""
     judge = recipe.judged_by.removeprefix("model:") if recipe.judged_by.startswith("model:") else recipe.model
-    named = dict.fromkeys([recipe.model, *recipe.roles.values(), judge])
-    return [name for name in named if not endpoints.near(settings, name)]
+    named = dict.fromkeys([recipe.model, *recipe.roles.values(), judge, *readers])
+    may = endpoints.in_process if scope == OFFLINE else endpoints.near
+    return [name for name in named if not may(settings, name)]
 
 
 def answer(store: KeyValue, scope: str) -> None:
@@ -59,15 +69,16 @@ def answer(store: KeyValue, scope: str) -> None:
     store.put(_KIND, "answer", msgspec.json.encode(scope))
 
 
-def decided(host: Host, recipe: Recipe) -> Recipe:
+def decided(host: Host, recipe: Recipe, readers: Sequence[str] = ()) -> Recipe:
     """Return the recipe with its scope.  Raises `ConfigError` with the reason if its scope forbids what it needs.
 
-    Without a choice, private documents stay here if a cloud model would get them; the user is asked once.
+    `readers` are models that read its runs from outside, such as the judge of an evaluation.  Without a choice, private
+    documents stay here if a cloud model would get them; the user is asked once.
     """
     wanted = recipe.egress
     if wanted and wanted not in SCOPES:
         raise ConfigError(f"egress {wanted!r}: {', '.join(SCOPES)} are accepted")
-    private, far = private_sources(recipe), far_models(host.settings, recipe)
+    private, far = private_sources(recipe), far_models(host.settings, recipe, readers, scope=wanted)
     chosen: str = wanted
     if not wanted and private and far:
         chosen = answered(host.store) or PRIVATE
@@ -91,9 +102,23 @@ def egress_of(recipe: Recipe, seen: Callable[[], bool]) -> Egress:
     return Egress(scope, declared=bool(private_sources(recipe)), seen=seen)
 
 
+def held(store: Runs, runs: Iterable[str]) -> Egress:
+    """Return what a model that reads these runs from outside may be sent: no more than the strictest of them allows."""
+    found = [Egress()]
+    for run in runs:
+        events = store.events(run)
+        started = next((event for event in events if isinstance(event, RunStarted)), None)
+        if started is not None and started.recipe.egress:
+            private = saw_private(started.earlier, events)
+            found.append(egress_of(started.recipe, partial(bool, private)))
+    return max(found, key=lambda each: (each.restricted, SCOPES.index(each.scope)))
+
+
 def _refuse(host: Host, recipe: Recipe, chosen: str, private: list[str], far: list[str], *, asked: bool) -> None:
     """Raise `ConfigError` for the first thing that would leave this machine."""
     because = "the run is offline" if chosen == OFFLINE else f"{private[0]} is private and stays on this machine"
+    if far and chosen == OFFLINE:
+        raise ConfigError(f"{far[0]} needs a connection, and {because}: choose a model that runs in this process")
     if far:
         advice = "choose a local model, or `--egress open` if it may be sent there"
         if asked:

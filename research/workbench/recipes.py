@@ -75,8 +75,9 @@ def checked(
     """Return the recipe.  Raises `ConfigError` that names what is wrong and what is known.
 
     `options` are written as on the command line: `{"framework.rounds": 5, "context.k": 3}`; `budget` may be a mapping such
-    as `{"seconds": 120}`; `rest` are other fields of `Recipe`.  `context` None: the framework's own.  `tools` None: the
-    defaults, and `query` if a folder that is searched has a table.  `folders` None: all that are in the library.
+    as `{"seconds": 120}`; `rest` are other fields of `Recipe`, and `readers`, the models that will read its runs.
+    `context` None: the framework's own.  `tools` None: the defaults, and `query` if a folder that is searched has a
+    table.  `folders` None: all that are in the library.
     `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
     """
     sides = _sides(options or {})
@@ -96,7 +97,7 @@ def checked(
     if context in policy.refuses:
         raise ConfigError(f"framework {framework!r} with context {context!r}: {policy.refuses[context]}")
     name = model or host.settings.model
-    roles = dict(rest.pop("roles", {}))
+    roles, readers = dict(rest.pop("roles", {})), rest.pop("readers", ())
     _check_roles(roles)
     chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
@@ -116,7 +117,7 @@ def checked(
         prompts=prompts.digest(*(["plan"] if rest.get("plan") else [])),
         **rest,
     )
-    return leaving.decided(host, recipe)
+    return leaving.decided(host, recipe, readers)
 
 
 def command_of(text: str) -> tuple[str, dict[str, str]] | None:
@@ -202,7 +203,7 @@ def _check_tools(host: Host, tools: Iterable[str], rest: Mapping[str, Any]) -> N
             plugins.tool.get(name)
     if "scholar" in tools:
         services(rest.get("scholar", Recipe().scholar), host.settings)
-    if rest.get("mcp"):
+    if rest.get("mcp") and rest.get("egress") != leaving.OFFLINE:  # which refuses them without asking them
         host.mcp.offer(rest["mcp"])
 
 

@@ -9,8 +9,9 @@ import csv
 import io
 import os
 import secrets
+import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -19,6 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.egress import Egress
 from research._util.redaction import mask_keys
 from research.agent.protocols.tagged import read_calls
 from research.config.endpoints import BY_SETTINGS
@@ -26,7 +28,19 @@ from research.config.settings import Settings
 from research.errors import ConfigError, WorkbenchError
 from research.models import bounded, tokens
 from research.text import cell
-from research.types import Completion, Message, Model, Priced, Request, Served, ToolCall, ToolSpec, Usage, Windowed
+from research.types import (
+    Completion,
+    Delta,
+    Message,
+    Model,
+    Priced,
+    Request,
+    Served,
+    ToolCall,
+    ToolSpec,
+    Usage,
+    Windowed,
+)
 from research.workbench import endpoints
 
 if TYPE_CHECKING:
@@ -213,6 +227,14 @@ def _write(home: Path, everything: Mapping[str, Trial]) -> None:
     temporary.replace(home / FILE)
 
 
+def _closing(pieces: Iterator[Delta | Completion], closed: threading.Event) -> Iterator[Delta | Completion]:
+    """Yield the pieces of a reply, and tell when its connection is closed."""
+    try:
+        yield from pieces
+    finally:
+        closed.set()
+
+
 class _Job:
     """The conversation of one trial."""
 
@@ -237,7 +259,7 @@ class _Job:
             request = Request(tuple(self._messages), _TOOLS, max_tokens=2048)
             self._rounds += 1
             deltas, completion = 0, Completion()
-            for piece in bounded.stream(self._model, request):
+            for piece in bounded.stream(self._model, request, Egress()):
                 if isinstance(piece, Completion):
                     completion = piece
                     break
@@ -271,17 +293,17 @@ class _Job:
         sent = tokens.count_messages(messages, self._model.name)
         if isinstance(self._model, Windowed) and 0 < self._model.window < sent + 1000:
             return
-        said, usage = "", Usage(sent, 0, estimated=True)
-        pieces = self._model.stream(Request(messages, max_tokens=1024))
+        said, usage, closed = "", Usage(sent, 0, estimated=True), threading.Event()
+        asked = self._model.stream(Request(messages, max_tokens=1024))
+        pieces = bounded.within(_closing(asked, closed), self._model.name, Egress())
         for piece in pieces:
             if isinstance(piece, Completion):
                 said, usage = piece.text, piece.usage or usage
             elif piece.kind == "text":
                 said += piece.text
-                if word in said and isinstance(pieces, Generator):
-                    begun = time.monotonic()
+                if word in said:
                     pieces.close()
-                    self._stops = time.monotonic() - begun < STOPS_WITHIN_S
+                    self._stops = closed.wait(STOPS_WITHIN_S)
                     break
         self._long_prompt = word in said
         self._usage.append(usage)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from research._util import decoding
+from research._util import decoding, egress
 from research.citations.calibration import Calibration, Sample, calibrate
 from research.citations.judge import Inquiry, ModelVerifier
 from research.citations.judges import Judges
@@ -84,7 +84,7 @@ def open_verifier(bench: Host, name: str) -> Verifier:
 
 def _ask(model: Model, inquiry: Inquiry) -> str:
     request = Request(inquiry.messages, purpose="verify", temperature=0.0, schema=inquiry.schema)
-    return bounded.completion(model, request).text
+    return bounded.completion(model, request, egress.carried()).text
 
 
 def samples(paths: Sequence[Path]) -> list[Sample]:

@@ -240,7 +240,7 @@ class Workbench:
                             model.take(done.purpose, done.agent)
             return cache[name]
 
-        if recipe.mcp:
+        if recipe.mcp and not leaving.egress_of(recipe, lambda: False).restricted:
             offer = self.mcp.offer(recipe.mcp)
             tools += offer.tools
             notices = [str(each) for each in offer.withheld]

@@ -19,6 +19,7 @@ from research._util import egress
 from research._util.egress import Egress, StaysHere
 from research.config.settings import load
 from research.errors import ConfigError, ProviderError, ToolError
+from research.evaluation import candidate
 from research.events import events as e
 from research.events.view import fold
 from research.exports import FORMATS
@@ -89,7 +90,20 @@ def by_httpx(port: int) -> None:
     httpx2.get(f"http://127.0.0.1:{port}/heron", trust_env=False)
 
 
-CHANNELS: list[Callable[[int], None]] = [by_model, by_visit, by_search, by_socket, by_datagram, by_urllib, by_httpx]
+def by_name(port: int) -> None:
+    socket.getaddrinfo("heron-4711.evil.test", port)
+
+
+CHANNELS: list[Callable[[int], None]] = [
+    by_name,
+    by_model,
+    by_visit,
+    by_search,
+    by_socket,
+    by_datagram,
+    by_urllib,
+    by_httpx,
+]
 
 
 def used(carried: Egress, channel: Callable[[int], None], port: int) -> None:
@@ -194,7 +208,9 @@ def test_private_documents_stay_here_until_the_user_has_said_otherwise_once(
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
-        ({"model": "openai:fake"}, "not a local model"), ({"roles": {"judge": "openai:fake"}}, "not a local model"),
+        ({"model": "openai:fake"}, "not a local|needs a connection"),
+        ({"roles": {"judge": "openai:fake"}}, "not a local|needs a connection"),
+        ({"readers": ("openai:fake",)}, "not a local|needs a connection"),
         ({"search": ("library", "duckduckgo")}, "search of duckduckgo"), ({"tools": ("search", "scholar")}, "scholar"),
     ],
 )  # fmt: skip
@@ -206,6 +222,25 @@ def test_what_would_send_is_refused_at_the_start(
     with pytest.raises(ConfigError, match=said):
         bench.recipe(**{"model": "extractive", **choices}, egress=scope)
     assert bench.recipe(model="extractive", egress=scope).egress == scope
+
+
+def test_offline_asks_no_server_of_this_machine_either(place: Path) -> None:
+    with FakeOpenAI(script) as server:
+        bench = Workbench(load(home=place, openai_base_url=server.base_url))
+        (place / "mcp.json").write_text('{"mcpServers": {"x": {"command": "no-such-program"}}}', encoding="utf-8")
+        with pytest.raises(ConfigError, match="needs a connection"):
+            bench.recipe(model="openai:fake", egress="offline")
+        with pytest.raises(ConfigError, match="MCP server x sends"):
+            bench.recipe(model="extractive", mcp=("x",), egress="offline")
+        assert not server.connections
+
+
+def test_a_judge_in_the_cloud_is_a_reader_that_the_user_is_asked_about(place: Path, tmp_path: Path, far: None) -> None:
+    bench = with_notes(place, tmp_path, "http://127.0.0.1:9/v1")
+    with pytest.raises(leaving.MustChoose, match="openai:fake is not a local model"):
+        candidate(bench, "react/full", model="extractive", readers=("openai:fake",))
+    leaving.answer(bench.store, "open")
+    assert candidate(bench, "react/full", model="extractive", readers=("openai:fake",)).recipe.egress == ""
 
 
 def test_a_run_that_comes_upon_private_data_sends_it_nowhere(place: Path, tmp_path: Path, far: None) -> None:

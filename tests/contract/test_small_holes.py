@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-import os
 import re
 import time
 import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ import msgspec
 import pytest
 
 from pages.parts.shared.guard import Guard
+from research._util.egress import Egress
 from research.citations import clean
+from research.config.settings import load
 from research.errors import ConfigError, ProviderError
 from research.events.events import RunFinished, RunStarted
 from research.events.recipe import Recipe
@@ -26,15 +29,17 @@ from research.events.view import fold
 from research.exports.markdown import markdown
 from research.mcp import intake
 from research.mcp.schemas import parameters
+from research.memory.sqlite import SqliteMemoryStore
 from research.models import bounded
 from research.models.failures import Problem
 from research.ops import logs
 from research.sandbox.python import run_python
 from research.store.sqlite import SqliteStore
-from research.types import Message, Request
+from research.types import Completion, Delta, Message, Request
 from research.web.isolated import read_isolated
-from tests.contract.test_endless_replies import ENDLESS, model_at, serving
+from tests.contract.test_endless_replies import ENDLESS, Dialect, model_at, serving
 from tests.unit.test_importing import life
+from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
 
@@ -127,25 +132,36 @@ def test_an_erased_run_gets_no_more_events(tmp_path: Path) -> None:
         assert store.bodies(RUN) == []
 
 
-def test_a_database_that_was_emptied_is_not_taken_for_a_new_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+@pytest.mark.parametrize("content", [b"", b"garbage" * 1000])
+def test_a_database_that_was_emptied_is_refused_like_any_that_is_damaged(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "workbench.sqlite"
-    path.write_bytes(b"")
-    os.utime(path, (1.0, 1.0))
-    SqliteStore(path).close()
-    assert "was empty" in caplog.text
-    other = tmp_path / "other.sqlite"
-    other.write_bytes(b"")
-    Path(f"{other}-wal").write_bytes(b"changes")
+    path.write_bytes(content)
+    opened: list[Callable[[Path], object]] = [SqliteStore, SqliteMemoryStore]
+    for open_it in opened:
+        with pytest.raises(ConfigError, match=f"{path}.*left unchanged. Move it away"):
+            open_it(path)
+    assert path.read_bytes() == content
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("emptied", [True, False])
+def test_changes_beside_a_database_that_is_gone_are_kept(tmp_path: Path, emptied: bool) -> None:
+    path = tmp_path / "workbench.sqlite"
+    if emptied:
+        path.write_bytes(b"")
+    changes = Path(f"{path}-wal")
+    changes.write_bytes(b"changes")
     with pytest.raises(ConfigError, match="holds changes"):
-        SqliteStore(other)
-    assert Path(f"{other}-wal").read_bytes() == b"changes"
-    garbage = tmp_path / "garbage.sqlite"
-    garbage.write_bytes(b"garbage" * 1000)
-    with pytest.raises(ConfigError, match="left unchanged"):
-        SqliteStore(garbage)
-    assert garbage.read_bytes() == b"garbage" * 1000
+        SqliteStore(path)
+    assert changes.read_bytes() == b"changes"
+
+
+def test_several_openings_begin_one_database(tmp_path: Path) -> None:
+    path = tmp_path / "workbench.sqlite"
+    with ThreadPoolExecutor(4) as pool:
+        for store in pool.map(lambda _: SqliteStore(path), range(4)):
+            store.close()
+    assert {each.name for each in tmp_path.iterdir()} <= {path.name, f"{path.name}.lock"}
 
 
 @pytest.mark.parametrize(
@@ -219,7 +235,51 @@ def test_lines_arrive_whole_however_they_are_cut() -> None:
 def test_a_model_that_is_tried_outside_a_run_does_not_answer_for_ever() -> None:
     served = serving(b"", ENDLESS["chat"]["text"][1], pause_s=0.001)
     with served as (url, _), pytest.raises(ProviderError, match="still answering"):
-        bounded.completion(model_at("chat", url), Request((Message("user", "?"),)), seconds=0.2)
+        bounded.completion(model_at("chat", url), Request((Message("user", "?"),)), Egress(), seconds=0.2)
+
+
+@pytest.mark.parametrize(("dialect", "form"), [("chat", "text"), ("chat", "arguments"), ("messages", "arguments")])
+def test_a_model_that_is_tried_outside_a_run_has_a_largest_reply(
+    dialect: Dialect, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded, "MOST_BYTES", 20_000)
+    head, piece = ENDLESS[dialect][form]
+    with serving(head, piece) as (url, gone):
+        with pytest.raises(ProviderError, match="sent more than"):
+            bounded.completion(model_at(dialect, url), Request((Message("user", "?"),)), Egress())
+        assert gone.wait(LONG_S)
+
+
+class Says:
+    """A model that says this in pieces, and then as a whole."""
+
+    name, native = "says", True
+
+    def __init__(self, *pieces: str) -> None:
+        self._pieces = pieces
+
+    def stream(self, request: Request) -> Iterator[Delta | Completion]:
+        yield from map(Delta, self._pieces)
+        yield Completion("".join(self._pieces))
+
+
+def test_a_streamed_text_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded, "MOST_BYTES", 1_000)
+    assert len(bounded.completion(Says("x" * 400, "y" * 400), Request(()), Egress()).text) == 800
+    with pytest.raises(ProviderError, match="sent more than"):
+        bounded.completion(Says("x" * 600, "y" * 600), Request(()), Egress())
+
+
+@pytest.mark.parametrize("place", ["~no-such-user/x", "loop/x", "a\0b", "a" * 5_000])
+@pytest.mark.parametrize("name", ["WORKBENCH_HOME", "WORKBENCH_ENDPOINTS"])
+def test_a_place_that_cannot_be_is_refused_in_words(
+    name: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    monkeypatch.chdir(tmp_path)
+    given = {"WORKBENCH_HOME": str(tmp_path), name: place}
+    with pytest.raises(ConfigError):
+        load(home=Path(given["WORKBENCH_HOME"]), endpoint_list=given.get("WORKBENCH_ENDPOINTS"))
 
 
 def test_an_error_code_without_end_is_an_error() -> None:

@@ -13,7 +13,7 @@ from streamlit import config
 from pages.parts.shared.routes import routes
 from research.cli import worker
 from research.cli.main import build_parser
-from research.config.settings import FIELDS, Settings
+from research.config.settings import FIELDS, SECRETS_FILE, Settings
 from research.store.database import _check
 from tests.loops import loop_over
 
@@ -124,11 +124,17 @@ def test_every_service_is_confined() -> None:
         assert "cap_add" not in each or name == "postgres"
 
 
-def test_the_login_is_on_and_the_superuser_is_unknown_to_the_workbench() -> None:
+def test_the_login_is_on_and_only_the_app_can_read_it() -> None:
+    files = {name: {each["source"]: each["target"] for each in service(name)["secrets"]} for name in OURS}
+    assert files["worker"] == {"keys": f"/app/{SECRETS_FILE}"}
+    assert files["app"] == {**files["worker"], "login": "/app/.streamlit/login.toml"}
+    assert service("app")["environment"]["STREAMLIT_SECRETS_FILES"].split() == list(files["app"].values())
+    assert COMPOSE["secrets"] == {name: {"file": f"./{name}.toml"} for name in files["app"]}
+
+
+def test_the_superuser_is_unknown_to_the_workbench() -> None:
     for name in OURS:
-        assert service(name)["secrets"] == [{"source": "login", "target": "/app/.streamlit/secrets.toml"}]
         assert "env_file" not in service(name) and "DATABASE_ADMIN_PASSWORD" not in str(service(name))
-    assert COMPOSE["secrets"] == {"login": {"file": "./secrets.toml"}}
 
 
 def test_the_lock_names_each_package_once_with_hashes_and_no_index() -> None:

@@ -9,11 +9,13 @@ import ast
 import contextlib
 import dataclasses
 import importlib
+import inspect
 import pkgutil
 import re
 import signal
 import time
-from collections import defaultdict
+from argparse import ArgumentTypeError
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
@@ -30,7 +32,7 @@ from pages.parts.shared import safe
 from research import text as texts
 from research._util.amounts import amount
 from research._util.glossary import said
-from research._util.redaction import mask_keys
+from research._util.redaction import key_pattern, mask_keys
 from research.agent.parsing import parse
 from research.agent.parsing.relaxed import Malformed, decode_all
 from research.auditing import styles
@@ -38,7 +40,7 @@ from research.citations import check, marks, urls
 from research.citations.checking import check_claim
 from research.citations.forgetting import losses
 from research.compare import diff
-from research.errors import ToolError
+from research.errors import ToolError, WorkbenchError
 from research.exports import bibtex, blocks, markdown
 from research.models.extractive import ExtractiveModel
 from research.models.extractive.asked import parts_of
@@ -51,7 +53,7 @@ from research.quantities import quantities
 from research.search.merge import canonical, same_page
 from research.types import Message, Observation, Passage, Request, Source, ToolCall, ToolSpec
 from research.web.url_guard import UrlGuard, urls_in
-from tests.growth import Text, grows, repeating, timed
+from tests.growth import Text, grows, repeating, steeper, timed
 
 ROOT = Path(__file__).parents[2]
 REPEATED = tuple(" _[](1:\"|,中的a\n*`#<{\\/.-&'～") + ("1,", "a ", "Ab ", "[1]", "[a](", " \n", "、a")
@@ -322,6 +324,46 @@ READERS: dict[str, Callable[[str], object]] = {
     "directions": directions,
     "keys": lambda text: mask_keys(text, ["sk-abcdefgh12345678"]),
 }
+TAKEN = frozenset("text url line key word label latex report body answer draft query question".split())
+"""Names of parameters that are foreign text."""
+ACTING = {
+    "research._util.connections.pool", "research._util.redaction.key_pattern",
+    "research._util.redaction.redact_in_logs", "research.auditing.reading.read_url",
+    "research.models.heard.unseen", "research.store.database.close_pool", "research.store.database.pool",
+    "research.web.fetch.fetch", "research.web.fetch.vet", "research.workbench.running.run",
+    "research.workbench.running.stream",
+}  # fmt: skip
+"""Functions of one text that do more than read it, or read a short one."""
+WORDS = (*HOSTILE, ")", "a: ", "Japan ", "2023 ")
+
+
+def public_readers() -> Iterator[tuple[str, Callable[[str], object]]]:
+    """Yield every public function that needs one foreign text and nothing else, with its name."""
+    for module in modules():
+        for name, value in list(vars(module).items()):
+            own = (
+                callable(value) and not isinstance(value, type) and getattr(value, "__module__", "") == module.__name__
+            )
+            where = f"{module.__name__}.{name}"
+            if not own or name.startswith("_") or not where.startswith("research.") or where in ACTING:
+                continue
+            needed = [each for each in inspect.signature(value).parameters.values() if each.default is each.empty]
+            if [each.name in TAKEN and each.annotation == "str" for each in needed] == [True]:
+                yield where, value
+
+
+def reading(read: Callable[[str], object]) -> Callable[[str], None]:
+    """Return a function that reads all that a reader yields of a text, which it may refuse."""
+
+    def whole(text: str) -> None:
+        with contextlib.suppress(ValueError, TypeError, LookupError, WorkbenchError, ArgumentTypeError):
+            found = read(text)
+            if isinstance(found, Iterator):
+                deque(found, maxlen=0)
+
+    return whole
+
+
 BOUNDED: dict[str, Callable[[str], object]] = {"different words": lambda text: diff.words(text, text[1:] + "b")}
 """Readers that take quadratic time up to a bound: large texts show only that they have one."""
 
@@ -336,6 +378,19 @@ def growing_pieces(reader: Callable[[str], object], *, exhaustive: bool, pieces:
 @pytest.mark.parametrize("name", [*READERS, *BOUNDED])
 def test_every_reader_takes_linear_time(name: str) -> None:
     assert growing_pieces((READERS | BOUNDED)[name], exhaustive=True) == []
+
+
+@pytest.mark.slow
+def test_every_public_reader_takes_linear_time() -> None:
+    readers = dict(public_readers())
+    assert len(readers) > 100
+    slow = {name: growing_pieces(reading(read), exhaustive=False, pieces=WORDS) for name, read in readers.items()}
+    assert {name: pieces for name, pieces in slow.items() if pieces} == {}
+
+
+@pytest.mark.slow
+def test_the_pattern_of_a_key_takes_linear_time() -> None:
+    assert not steeper(timed(key_pattern), repeating(["aB3"])["aB3"], (250, 2_000))  # the longest value of a setting
 
 
 def quadratic(text: str) -> int:

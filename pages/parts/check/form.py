@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared import home
+from pages.parts.shared import home, private
 from pages.parts.shared.language import t
-from pages.parts.shared.safe import plain
 from research.auditing import reading
 from research.errors import REFUSED
 from research.web.readers import MAX_BYTES
@@ -53,7 +52,7 @@ def draw(bench: Workbench) -> None:
             home.until_ready()
             run_id = bench.engine.start(auditing.question_of(given), recipe, given=given).run_id
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The report could not be read"))
+        private.refused(bench, error, t("The report could not be read"))
         return
     st.query_params.from_dict({"run": run_id})
     st.rerun()

@@ -8,6 +8,7 @@ from functools import partial
 import streamlit as st
 
 from pages.parts.run import downloads
+from pages.parts.shared import private
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.auditing import corrected
@@ -134,6 +135,6 @@ def _actions(bench: Workbench, view: RunView, record: Record) -> None:
             try:
                 run_id = bench.engine.start(auditing.question_about(broken), bench.recipe(ask=False)).run_id
             except REFUSED as error:
-                st.error(plain(str(error)))
+                private.refused(bench, error, t("No run was started"))
             else:
                 st.switch_page("pages/ask.py", query_params={"run": run_id})

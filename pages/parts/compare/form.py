@@ -11,7 +11,7 @@ from pages.parts.compare import saved
 from pages.parts.run import form, memory_choices, shelf
 from pages.parts.run import question as asked
 from pages.parts.run import recipe as compare_recipe
-from pages.parts.shared import form_state, home
+from pages.parts.shared import form_state, home, private
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, money
@@ -131,6 +131,7 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             "remember": recipe.remember,
             "judge": recipe.judge,
             "novelty": recipe.novelty,
+            "egress": recipe.egress,
         }
     with st.expander(t("Shared settings: budget, tools, sources, memory"), type="compact", icon=":material/tune:"):
         left, right = st.columns(2, gap="medium")
@@ -153,7 +154,8 @@ def _built(bench: Workbench, chosen: list[dict[str, Any]], shared: dict[str, Any
         try:
             recipes.append(bench.recipe(**each, **shared))
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("Recipe {number} can't be used", number=place))
+            if private.refused(bench, error, t("Recipe {number} can't be used", number=place)):
+                break  # it is one question for all of them
     return recipes if len(recipes) == len(chosen) else None
 
 

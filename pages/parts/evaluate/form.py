@@ -39,6 +39,11 @@ class Limits(Struct, frozen=True):
     """The evaluation whose recorded tool results are played; empty for none."""
     world_new: bool
 
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """Return the models that read the runs of all recipes."""
+        return (self.judge,) if self.judge else ()
+
 
 def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
     """Draw the form and its button; `past` are the existing evaluations."""
@@ -48,7 +53,7 @@ def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
     with right:
         texts = recipes.draw(bench)
         limits = _limits(bench, past)
-    made = recipes.made(bench, texts, budget=limits.budget) if texts else None
+    made = recipes.made(bench, texts, budget=limits.budget, readers=limits.readers) if texts else None
     ready = chosen is not None and bool(made)
     with st.container(horizontal=True, vertical_alignment="bottom", key="evaluate-start"):
         suggested = _free(past, chosen.name) if chosen else t("my evaluation")
@@ -197,6 +202,7 @@ def _start(bench: Workbench, name: str, chosen: Chosen, texts: Sequence[str], li
             bench,
             texts,
             budget=limits.budget,
+            readers=limits.readers,
             search=corpus.search,
             folders=corpus.folders,
             world=frozen(bench, f"{PREFIX}{limits.world}", name) if limits.world else "",

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.parts.shared import models, titles
+from pages.parts.shared import models, private, titles
 from pages.parts.shared.language import t
-from pages.parts.shared.safe import plain
 from pages.parts.shared.words import unique_labels
 from research import defaults, plugins
 from research.errors import REFUSED
@@ -101,7 +100,8 @@ def made(bench: Workbench, texts: Sequence[str], **shared: Any) -> list[Candidat
         try:
             found.append(candidate(bench, text, model=model(), **shared))
         except REFUSED as error:
-            st.error(plain(str(error).removeprefix("--recipe ")), title=t("A recipe can't be used"))
+            if private.refused(bench, error, t("A recipe can't be used"), str(error).removeprefix("--recipe ")):
+                break  # it is one question for all of them
     return found if len(found) == len(texts) else None
 
 

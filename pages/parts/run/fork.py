@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.run import recipe as compare_recipe
-from pages.parts.shared import address, home
+from pages.parts.shared import address, home, private
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import tool_title, unique_labels
@@ -73,7 +73,7 @@ def _form(bench: Workbench, row: RunRow, view: RunView, wanted_round: str) -> No
         recipe = _recipe(bench, row, key)
         edits = _edits(bench.store.events(row.id), int(number), recipe, key) if recipe else {}
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("This recipe can't be used"))
+        private.refused(bench, error, t("This recipe can't be used"))
         return
     if edits:
         st.caption(

@@ -12,7 +12,7 @@ import msgspec
 from research._util import amounts, glossary
 from research._util.glossary import terms
 from research.models.extractive.evidence import Fact
-from research.models.extractive.names import is_country, key
+from research.models.extractive.names import countries, is_country, key
 from research.models.extractive.rankings import Row
 from research.models.extractive.verdict import Derived, Finding, Lead, Ranked, Verdict
 from research.text import has_cjk
@@ -199,21 +199,32 @@ def term(text: str) -> str:
     """Return what a step is about: a label with words or years beside it, a subject, or a title."""
     if " · " in text:
         return title(text)
-    if match := re.fullmatch(r"(.+?)[:：] (.+)", text):
-        return f"{subject(match[1])}：{term(match[2])}"
+    *heads, text = re.split(r"(?<=.)[:：] (?=.)", text)
+    return "".join(f"{subject(head)}：" for head in heads) + _term(text)
+
+
+def _term(text: str) -> str:
+    """Return what a step is about, without a colon in it."""
     match = re.fullmatch(r"(.{1,300}) \((.{1,300})\)", text)
     if match and match[2] in terms("place") and not glossary.chinese_label(text):
-        return f"{subject(match[2])}：{term(match[1])}"
-    words = text.split(" ")
-    for start in range(len(words)):
+        return f"{subject(match[2])}：{_term(match[1])}"
+    words, most = text.split(" "), _most_words()
+    for start in range(min(len(words), most + 1)):
         about = " ".join(words[:start])
         if start and subject(about) == about:
             continue
-        for end in range(len(words), start, -1):
+        for end in range(min(len(words), start + most), start, -1):
             if found := glossary.chinese_label(" ".join(words[start:end])):
                 years = "、".join(f"{word}年" for word in words[end:] if re.fullmatch(r"\d{4}", word))
                 return f"{subject(about)}{years}{'的' if about or years else ''}{found}"
     return "、".join(words) if has_cjk(text) else subject(text)
+
+
+@cache
+def _most_words() -> int:
+    """Return the words of the longest label or name that the glossary has, with a year or `the` beside it."""
+    names = (*terms("label"), *terms("measure"), *terms("place"), *countries())
+    return 1 + max(name.count(" ") + 1 for name in names)
 
 
 def thought(text: str) -> str:

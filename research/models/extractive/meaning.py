@@ -179,8 +179,13 @@ def labels() -> tuple[str, ...]:
 
 def masked(text: str, country: str = "{c}") -> str:
     """Return the text with `country` for the names of countries."""
-    for mention in sorted(mentions(text), key=lambda each: -each.place[0]):
-        text = text[: mention.place[0]] + country + text[mention.place[1] :]
+    pieces, at = [], 0
+    for mention in mentions(text):
+        start, end = mention.place
+        if start >= at:
+            pieces += [text[at:start], country]
+            at = end
+    text = "".join([*pieces, text[at:]])
     return re.sub(r"(?<=\{c\})(?:(?:,| and| or|、|和|与|及|还是) ?(?:the )?\{c\})+", "", text)
 
 
@@ -343,7 +348,8 @@ def adjusted(text: str, scores: dict[str, float], by: Weights = MEASURED) -> dic
     """Return the classifier's scores with the contrasts and the lexicon."""
     lower = text.lower().replace("’", "'")
     told = [[bool(side.says.search(lower)) for side in contrast] for contrast in contrasts()]
-    found = {concept.label for concept in concepts() if concept.pattern.search(bare(lower))}
+    said = bare(lower)
+    found = {concept.label for concept in concepts() if concept.pattern.search(said)}
     new = {}
     for label, score in scores.items():
         for i, j in sides().get(label, ()):

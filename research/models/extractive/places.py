@@ -143,17 +143,19 @@ def usual(name: str) -> str | None:
 def _exact(text: str, lower: str, pattern: re.Pattern[str]) -> Iterator[Mention]:
     for match in pattern.finditer(lower):
         name = match.group()
-        before, after = lower[: match.start()], lower[match.end() :]
-        if text[match.start()].islower() and (name in _COMMON or (len(name) < 6 and name not in _spelt())):
+        start, end = match.span()
+        if text[start].islower() and (name in _COMMON or (len(name) < 6 and name not in _spelt())):
             continue
-        if name == "us" and text[slice(*match.span())] != "US" or (name in STOP_WORDS and name != "us"):
+        if name == "us" and text[start:end] != "US" or (name in STOP_WORDS and name != "us"):
             continue
-        if (name.startswith("america") and _PART.search(before)) or (has_cjk(name) and _LANGUAGE.match(after)):
+        if (name.startswith("america") and _PART.search(lower, max(0, start - 12), start)) or (
+            has_cjk(name) and _LANGUAGE.match(lower, end)
+        ):
             continue
         shared = _SHARED.get(name)
         known = _known().get(name) or _known().get(name.removesuffix("s"))
         if shared or known:
-            yield Mention(text[slice(*match.span())], match.span(), shared or (str(known),))
+            yield Mention(text[start:end], (start, end), shared or (str(known),))
 
 
 def _misspelt(text: str, lower: str) -> Iterator[Mention]:

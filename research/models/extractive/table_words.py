@@ -89,6 +89,8 @@ _QUARTER = re.compile(
 )
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]*\d)")
 _BETWEEN = re.compile(r"\b(?:between|from)\b|从|自|至|到|以来|\bto\b|\bsince\b|[–-]", re.I)
+_NEAR = 40
+"""Characters around a time that may say how it is meant."""
 _AFTER = re.compile(r"\b(?:after|later than)\s*$", re.I)
 _SINCE = re.compile(r"\b(?:since|from)\s*$|自$", re.I)
 _BEFORE = re.compile(r"\b(?:before|earlier than|prior to)\s*$", re.I)
@@ -171,25 +173,27 @@ def limits(text: str) -> list[Limit]:
     return found
 
 
+def _around(text: str, match: re.Match[str]) -> tuple[str, str]:
+    """Return the words before and behind a match, as many as tell how it is meant."""
+    return text[max(0, match.start() - _NEAR) : match.start()], text[match.end() : match.end() + _NEAR]
+
+
 def periods(text: str) -> list[Period]:
     """Return the times in a question, in order."""
     found: list[Period] = []
-    taken: list[tuple[int, int]] = []
+    taken: set[int] = set()
 
     def add(period: str, match: re.Match[str]) -> None:
-        before = text[: match.start()]
+        before, after = _around(text, match)
         how = "="
         for pattern, sign in ((_AFTER, ">"), (_BEFORE, "<"), (_UNTIL, "<="), (_SINCE, ">=")):
             if pattern.search(before):
                 how = sign
-        if re.match(r"\s*年?(?:以后|之后)", text[match.end() :]):
-            how = ">"
-        if re.match(r"\s*年?(?:以前|之前)", text[match.end() :]):
-            how = "<"
-        if re.match(r"\s*年?以来", text[match.end() :]):
-            how = ">="
+        for behind, sign in ((r"以后|之后", ">"), (r"以前|之前", "<"), (r"以来", ">=")):
+            if re.match(rf"\s*年?(?:{behind})", after):
+                how = sign
         found.append(Period(period, how, *match.span()))
-        taken.append(match.span())
+        taken.update(range(*match.span()))
 
     lower = text.lower()
     for match in _QUARTER.finditer(text):
@@ -198,20 +202,17 @@ def periods(text: str) -> list[Period]:
             quarter = str("first second third fourth".split().index(match["o"].lower()) + 1)
         add(f"{match['year'] or match['zyear'] or ''}-Q{quarter}", match)
     for match in _MONTH.finditer(lower):
-        if (
-            match["name"] == "may"
-            and not match["year"]
-            and not re.search(r"\b(?:in|of|for|during)\s+$", lower[: match.start()])
-        ):
+        before, after = _around(lower, match)
+        if match["name"] == "may" and not match["year"] and not re.search(r"\b(?:in|of|for|during)\s+$", before):
             continue
-        if match["name"] == "mar" or match["name"] in ("march",) and re.match(r"\s*on\b", lower[match.end() :]):
+        if match["name"] == "mar" or (match["name"] == "march" and re.match(r"\s*on\b", after)):
             continue
         number = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["name"][:3]))
         add(f"{match['year'] or ''}-{number:02d}", match)
     for match in _ZH_MONTH.finditer(text):
         add(f"{match['year'] or ''}-{int(match['month']):02d}", match)
     for match in _YEAR.finditer(text):
-        if not any(a <= match.start() < b for a, b in taken):
+        if match.start() not in taken:
             add(match.group(), match)
     return sorted(found, key=lambda each: each.start)
 

@@ -7,6 +7,7 @@ import streamlit as st
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.workbench import leaving
+from research.workbench.leaving import MustChoose
 from research.workbench.workbench import Workbench
 
 
@@ -16,3 +17,12 @@ def ask(bench: Workbench, why: str) -> None:
     with st.container(horizontal=True):
         for label, answer in ((t("Send them to this model"), leaving.OPEN), (t("Keep them here"), leaving.PRIVATE)):
             st.button(label, key=f"egress-{answer}", on_click=leaving.answer, args=(bench.store, answer))
+
+
+def refused(bench: Workbench, error: Exception, title: str, text: str = "") -> bool:
+    """Draw why a recipe cannot be used, or the question that it depends on; return whether it was the question."""
+    if isinstance(error, MustChoose):
+        ask(bench, error.why)
+        return True
+    st.error(plain(text or str(error)), title=title)
+    return False
