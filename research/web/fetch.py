@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import PurePosixPath
 from typing import Any
 
 import httpcore2
@@ -20,8 +21,9 @@ from research._util import egress
 from research._util.network import AddressRefused, VettedNetwork
 from research._util.said import say
 from research.errors import ToolError
+from research.web import kinds
 from research.web.isolated import read_isolated
-from research.web.readers import MAX_BYTES, FileText, Link, UnreadableFile
+from research.web.readers import MAX_BYTES, SUFFIXES, FileText, Link, UnreadableFile
 from research.web.walls import Wall
 
 
@@ -78,13 +80,24 @@ _HEADERS = {
 }
 
 _SUFFIXES = {
+    "application/epub+zip": ".epub",
     "application/json": ".txt",
     "application/pdf": ".pdf",
+    "application/rtf": ".rtf",
+    "application/vnd.ms-excel": ".xls",
+    "application/vnd.oasis.opendocument.presentation": ".odp",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
     "application/xhtml+xml": ".html",
     "application/xml": ".txt",
+    "text/csv": ".csv",
     "text/html": ".html",
     "text/markdown": ".md",
+    "text/rtf": ".rtf",
+    "text/tab-separated-values": ".tsv",
 }
 """The file suffix that selects the reader of a media type; other `text/…`, `…+xml` and `…+json` are read as `.txt`."""
 
@@ -316,12 +329,13 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
     """Return the media type of a response, and what is read of it."""
     kind, _, parameters = response.content_type.lower().partition(";")
     kind = kind.strip() or "text/html"
-    if response.body.startswith(_PDF):  # servers often declare another type for a PDF
+    suffix = _SUFFIXES.get(kind, ".txt" if kind.startswith("text/") or kind.endswith(("+xml", "+json")) else "")
+    if kind == "application/octet-stream":
+        suffix = PurePosixPath(httpx2.URL(url).path).suffix
+    suffix = kinds.kind(response.body, suffix)  # servers often declare another type
+    if suffix == ".pdf":
         kind = "application/pdf"
-    suffix = _SUFFIXES.get(kind)
-    if suffix is None and (kind.startswith("text/") or kind.endswith(("+xml", "+json"))):
-        suffix = ".txt"
-    if suffix is None:
+    if suffix not in SUFFIXES:
         shown = kind if re.fullmatch(r"[\w.+-]{1,99}/[\w.+-]{1,99}", kind) else "of an invalid media type"
         raise ToolError(
             say("{url} is {shown}, which cannot be read as text; try another source", url=url, shown=shown),
