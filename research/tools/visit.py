@@ -96,7 +96,7 @@ class VisitTool:
             text, part = _searched(document.text, goal)
             quote, remark = self._reduced(text, goal, self._shown)
             return ToolOutput(
-                "\n".join(filter(None, (part, remark))),
+                "\n".join(filter(None, (_left_out(document.notes.splitlines()), part, remark))),
                 (Passage(document.url, self._library.titled(document, quote), quote),),
                 private=is_users_own(document.url),
                 document=text if self._whole else "",
@@ -112,9 +112,8 @@ class VisitTool:
         links = _best_links(page.links, goal)
         text, part = _searched(page.text, goal)
         quote, remark = self._reduced(text, goal, self._shown - len(links))
-        left_out = say("(of this page: {notes})", notes="; ".join(page.notes)) if page.notes else ""
         return ToolOutput(
-            "\n".join(filter(None, (links, left_out, part, remark))),
+            "\n".join(filter(None, (links, _left_out(page.notes), part, remark))),
             (Passage(page.url, page.title, quote, page.csl),),
             private=page.private,
             document=text if self._whole else "",
@@ -134,6 +133,11 @@ class VisitTool:
 
         policy = FetchPolicy(allow_hosts=self._allowed_hosts)
         return self._reader(url, policy) if self._reader else fetch(url, policy=policy)
+
+
+def _left_out(notes: Sequence[str]) -> str:
+    """Return what was left out of a page or a file, as the model is told it."""
+    return say("(of this page: {notes})", notes="; ".join(notes)) if notes else ""
 
 
 def _searched(text: str, goal: str) -> tuple[str, str]:

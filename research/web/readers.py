@@ -46,6 +46,20 @@ MAX_LINKS = 300
 LINE = FIELD
 """Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
 
+_NO_TITLES = frozenset(
+    ("", "untitled", "untitled document", "unbenannt", "sans titre", "sin título", "无标题", "無標題", "無題")
+    + (
+        "document",
+        "document1",
+        "dokument1",
+        "presentation",
+        "presentation1",
+        "powerpoint presentation",
+        "doc1",
+        "slide 1",
+    )
+)
+"""What programs call a new file."""
 _LINK_LINE, _URL = 120, 2000
 _POWERS = {"2": "²", "3": "³"}
 _UNIT_BEFORE = re.compile(r"(?:m|mi|ft)\s?$")
@@ -122,7 +136,11 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
     text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
     if not text:
         raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
-    return bounded(replace(read, title=_one_line(read.title) or name, text=text), name)
+    title = _one_line(read.title)
+    if title.casefold() in _NO_TITLES:
+        title = name
+        read = replace(read, csl={key: value for key, value in read.csl.items() if key != "title"})
+    return bounded(replace(read, title=title, text=text), name)
 
 
 def bounded(read: FileText, name: str) -> FileText:

@@ -27,9 +27,7 @@ def slides(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[P
         parts = list(deck.parts())
     except BROKEN as error:
         raise refuse(f"is a damaged pptx ({type(error).__name__}: {str(error)[:160]}); save it again") from error
-    # What presentation programs call a new file is no title.
-    title = "" if deck.title.casefold() in ("powerpoint presentation", "presentation") else deck.title
-    return title, parts, deck.tables, deck.notes()
+    return deck.title, parts, deck.tables, deck.notes()
 
 
 class _Deck:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
+import fpdf
 import pytest
 
+from research.search.library.library import Library
+from research.tools.visit import VisitTool
 from research.web.readers import FileText, read_bytes
 from tests import desk
 from tests.marked import FORMATS, Format
@@ -37,6 +41,29 @@ def test_text_in_every_place_is_read_or_a_note_says_that_it_is_not(suffix: str, 
     assert [place for place in form.shown if markers[place].casefold() not in text] == []
     assert [place for place, note in form.said.items() if note not in notes] == []
     assert [place for place in form.unseen if markers[place].casefold() in text] == []
+
+
+def test_what_is_left_out_of_a_file_is_kept_and_told(tmp_path: Path) -> None:
+    (tmp_path / "a.docx").write_bytes(
+        FORMATS[".docx"].write({"paragraph": "The dam is 93 m high.", "comment": "Check this."})
+    )
+    library = Library(tmp_path / "home")
+    library.add_folder(tmp_path)
+    note = "not read, because only the text that is shown is: 1 comment"
+    assert library.partial(str(tmp_path)) == [("a.docx", note)]
+    (hit,) = library.search("dam")
+    assert VisitTool(library)(hit.url, "height of the dam").text == f"(of this page: {note})"
+
+
+@pytest.mark.parametrize("title", ["untitled", "Untitled", "无标题", "Document1"])
+def test_what_programs_call_a_new_file_is_no_title(title: str) -> None:
+    made = fpdf.FPDF()
+    made.add_page()
+    made.set_font("Helvetica")
+    made.text(20, 20, "The dam is 93 m high.")
+    made.set_title(title)
+    read = read_bytes(bytes(made.output()), ".pdf", "dams.pdf")
+    assert (read.title, read.csl) == ("dams.pdf", {})
 
 
 def test_formulas_whose_result_is_not_saved_are_said() -> None:
