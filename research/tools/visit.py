@@ -60,10 +60,12 @@ class VisitTool:
         whole: bool = False,
         shown: int = SHOWN,
         scope: Scope = EVERYTHING,
+        contact: str = "",
     ) -> None:
         """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
 
         `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
+        `contact`: an address that servers are told.
         `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
@@ -73,6 +75,7 @@ class VisitTool:
         self._whole = whole
         self._shown = shown
         self._scope = scope
+        self._contact = contact
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -131,7 +134,7 @@ class VisitTool:
     def _read(self, url: str) -> FetchedPage:
         from research.web.fetch import FetchPolicy, fetch
 
-        policy = FetchPolicy(allow_hosts=self._allowed_hosts)
+        policy = FetchPolicy(allow_hosts=self._allowed_hosts, contact=self._contact)
         return self._reader(url, policy) if self._reader else fetch(url, policy=policy)
 
 
@@ -176,6 +179,7 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
         whole=recipe.reads_pages,
         shown=plugins.framework.get(recipe.framework).page or SHOWN,
         scope=of_recipe(recipe),
+        contact=host.settings.contact,
     )
 
 

@@ -137,10 +137,9 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
     if not text:
         raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
     title = _one_line(read.title)
-    if title.casefold() in _NO_TITLES:
-        title = name
-        read = replace(read, csl={key: value for key, value in read.csl.items() if key != "title"})
-    return bounded(replace(read, title=title, text=text), name)
+    csl = {key: value for key, value in read.csl.items() if key != "title" or str(value).casefold() not in _NO_TITLES}
+    title = name if title.casefold() in _NO_TITLES else title
+    return bounded(replace(read, title=title, text=text, csl=csl), name)
 
 
 def bounded(read: FileText, name: str) -> FileText:
