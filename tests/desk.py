@@ -1,4 +1,4 @@
-"""A folder as analysts have it: 40 files of 16 kinds, ten of which cannot be read."""
+"""A folder as analysts have it: 40 files of 18 kinds, ten of which cannot be read."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from msgspec import Struct
 from pptx.util import Inches
 from pyarrow import parquet as pq
 
+SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 PROJECTS = ("Heron", "Basalt", "Juniper", "Marlin", "Quartz")
 FACTS = (
     ("budget", "3.4 million euros"),
@@ -94,17 +95,31 @@ def _ods(title: str, lines: list[str]) -> bytes:
         f'<table:table-cell office:value-type="string"><text:p>{line}</text:p></table:table-cell></table:table-row>'
         for number, line in enumerate(lines)
     )
-    names = " ".join(
-        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    return _open("spreadsheet", f'<table:table table:name="F">{cells}</table:table>')
+
+
+def _odt(title: str, lines: list[str]) -> bytes:
+    return _open("text", "".join(f"<text:p>{line}</text:p>" for line in [title, *lines]))
+
+
+def _odp(title: str, lines: list[str]) -> bytes:
+    return _open(
+        "presentation",
+        "".join(f"<draw:page><text:p>{title}</text:p><text:p>{each}</text:p></draw:page>" for each in lines),
     )
-    kind = "application/vnd.oasis.opendocument.spreadsheet"
+
+
+def _open(kind: str, body: str) -> bytes:
+    spaces = {"office": "office", "table": "table", "text": "text", "draw": "drawing"}
+    names = " ".join(f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{uri}:1.0"' for name, uri in spaces.items())
     return zipped(
         {
-            "mimetype": kind,
+            "mimetype": f"application/vnd.oasis.opendocument.{kind}",
             "META-INF/manifest.xml": '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
-            f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/></manifest:manifest>',
-            "content.xml": f'<office:document-content {names}><office:body><office:spreadsheet><table:table table:name="F">'
-            f"{cells}</table:table></office:spreadsheet></office:body></office:document-content>",
+            f'<manifest:file-entry manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.{kind}"/>'
+            "</manifest:manifest>",
+            "content.xml": f"<office:document-content {names}><office:body><office:{kind}>{body}</office:{kind}>"
+            "</office:body></office:document-content>",
         }
     )
 
@@ -158,6 +173,8 @@ WRITERS: dict[str, Callable[[str, list[str]], bytes]] = {
     ".tsv": _delimited("\t"),
     ".xlsx": _xlsx,
     ".ods": _ods,
+    ".odt": _odt,
+    ".odp": _odp,
     ".parquet": _parquet,
     ".pptx": _pptx,
     ".epub": _epub,
@@ -193,10 +210,10 @@ def _refused() -> dict[str, tuple[bytes, str]]:
     laughs = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha"}">' for n in range(9))
     return {
         "locked.xlsx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is encrypted"),
-        "bomb.xlsx": (_replaced(sheet, "xl/worksheets/sheet1.xml", bytes(210 * 10**6)), "unpacks to 210 MB"),
-        "wide.xlsx": (_replaced(sheet, "xl/worksheets/sheet1.xml", _far_cell()), "crashes its reader"),
+        "bomb.xlsx": (replaced(sheet, "xl/worksheets/sheet1.xml", bytes(210 * 10**6)), "unpacks to 210 MB"),
+        "wide.xlsx": (replaced(sheet, "xl/worksheets/sheet1.xml", _far_cell()), "crashes its reader"),
         "laughs.pptx": (
-            _replaced(deck, "ppt/slides/slide1.xml", f"<!DOCTYPE a [{laughs}]><a>&l8;</a>".encode()),
+            replaced(deck, "ppt/slides/slide1.xml", f"<!DOCTYPE a [{laughs}]><a>&l8;</a>".encode()),
             "contains no text",
         ),
         "half.pptx": (deck[: len(deck) // 2], "is a damaged pptx"),
@@ -210,12 +227,13 @@ def _refused() -> dict[str, tuple[bytes, str]]:
 
 def _far_cell() -> bytes:
     """Return a sheet whose last cell is at the far corner: as an array it would have 17 thousand million cells."""
-    name = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    name = f'xmlns="{SHEET}"'
     row = '<row r="{0}"><c r="{1}{0}"><v>1</v></c></row>'
     return f"<worksheet {name}><sheetData>{row.format(1, 'A')}{row.format(1_048_576, 'XFD')}</sheetData></worksheet>".encode()
 
 
-def _replaced(package: bytes, name: str, content: bytes) -> bytes:
+def replaced(package: bytes, name: str, content: bytes) -> bytes:
+    """Return a zip file with another content of one part."""
     with zipfile.ZipFile(io.BytesIO(package)) as whole:
         return zipped({each: whole.read(each) if each != name else content for each in whole.namelist()})
 

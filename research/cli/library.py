@@ -72,6 +72,7 @@ def list_collections(arguments: argparse.Namespace) -> int:
             "passages": info.passages,
             "vectors": info.vectors,
             "skipped": [{"path": str(path), "reason": reason} for path, reason in library.unreadable(info.name)],
+            "read_in_part": [{"file": file, "note": note} for file, note in library.partial(info.name)],
         }
         for info in library.collections()
     ]
@@ -104,3 +105,5 @@ def _print_collections(library: Library) -> None:
         )
         for path, reason in library.unreadable(info.name) if skipped else ():
             print(f"  {path}: {reason}")
+        for file, note in library.partial(info.name):
+            print(f"  read in part: {file}: {note}")

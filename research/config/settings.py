@@ -165,6 +165,8 @@ class Settings(BaseSettings):
     arxiv_url: str = Field("https://export.arxiv.org", validation_alias="ARXIV_URL")
     reader: Literal["direct", "jina"] = Field("direct", validation_alias="WORKBENCH_READER")
     """How `visit` reads web pages: directly, or through Jina Reader, which then receives the url."""
+    contact: str = Field("", pattern=r"^[\w.+@:/-]{0,200}$", validation_alias="WORKBENCH_CONTACT")
+    """An address of mail or of a page that the sites that are visited are told; some refuse readers without one."""
     jina_api_key: SecretStr | None = Field(None, validation_alias="JINA_API_KEY")
     jina_url: str = Field("https://r.jina.ai", validation_alias="JINA_URL")
     gguf_context: int = Field(8192, ge=512, validation_alias="WORKBENCH_GGUF_CONTEXT")

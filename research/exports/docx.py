@@ -32,6 +32,7 @@ from research.exports.blocks import (
 from research.exports.document import Document, Reference, compose
 from research.exports.formulas import formula
 from research.exports.omml import omml
+from research.exports.right_to_left import has_backwards, runs_backwards
 from research.exports.words import SYMBOLS
 from research.text import clip
 
@@ -56,6 +57,12 @@ _COLOURS = {
 _LINK, _QUIET = "1F5FA8", "5B636D"
 _PROPERTY = 255
 """Characters of a property of the file."""
+_AFTER_BIDI = [
+    f"w:{name}"
+    for name in "adjustRightInd snapToGrid spacing ind contextualSpacing mirrorIndents suppressOverlap jc textDirection "
+    "textAlignment textboxTightWrap outlineLvl divId cnfStyle rPr sectPr pPrChange".split()
+]
+"""What follows the direction of a paragraph in its properties."""
 _INDENT = 0.3
 """Inches per level of nesting."""
 
@@ -215,6 +222,9 @@ class _Writer:
         return line
 
     def fill(self, line: Lines, spans: Iterable[Span]) -> None:
+        spans = list(spans)
+        if runs_backwards("".join(span.text for span in spans)):
+            line._p.get_or_add_pPr().insert_element_before(_element("w:bidi"), *_AFTER_BIDI)
         for span in spans:
             if span.formula and (made := formula(span.text, span.formula == "display")):
                 line._p.append(omml(made, display=span.formula == "display"))
@@ -232,7 +242,11 @@ class _Writer:
                 _coloured(sign, _COLOURS[span.status])
 
     def run(self, line: Lines, span: Span) -> Any:
+        from docx.oxml.ns import qn
+
         run = line.add_run(visible(span.text))
+        if has_backwards(span.text) and line._p.pPr is not None and line._p.pPr.find(qn("w:bidi")) is not None:
+            run.font.rtl = True
         for look in ("bold", "italic", "strike"):
             if getattr(span, look):
                 setattr(run.font, look, True)

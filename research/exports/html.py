@@ -17,6 +17,7 @@ from research.exports import formulas
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task
 from research.exports.csl import web
 from research.exports.document import STATUSES, Document, Note, Reference, compose
+from research.exports.right_to_left import runs_backwards
 from research.exports.words import SYMBOLS, Words
 
 LONGEST = 600_000
@@ -26,21 +27,17 @@ _ALLOWED = {
     "abbr": {"title", "class"},
     "li": {"id", "value", "class"},
     "ol": {"start"},
-    "td": {"class"},
-    "th": {"class"},
+    "td": {"class", "dir"},
+    "th": {"class", "dir"},
     "div": {"class"},
-    "p": {"class"},
+    "p": {"class", "dir"},
     "section": {"class"},
     "code": {"class"},
     **{tag: set(formulas.ATTRIBUTES) for tag in formulas.PARTS},
     "math": {"display"},
+    **dict.fromkeys(("h2", "h3", "h4", "h5", "h6"), {"dir"}),
     **dict.fromkeys(
         (
-            "h2",
-            "h3",
-            "h4",
-            "h5",
-            "h6",
             "ul",
             "blockquote",
             "pre",
@@ -125,11 +122,11 @@ def _blocks(blocks: Iterable[Block], document: Document) -> str:
 def _block(block: Block, document: Document) -> str:
     match block:
         case Heading(level=level, spans=spans):
-            return f"<h{min(level + 1, 6)}>{_spans(spans, document)}</h{min(level + 1, 6)}>"
+            return f"<h{min(level + 1, 6)}{_direction(spans)}>{_spans(spans, document)}</h{min(level + 1, 6)}>"
         case Paragraph(spans=spans):
             # a formula that is wider than the page scrolls, as a table does
             look = ' class="wide"' if len(spans) == 1 and spans[0].formula == "display" else ""
-            return f"<p{look}>{_spans(spans, document)}</p>"
+            return f"<p{look}{_direction(spans)}>{_spans(spans, document)}</p>"
         case Code(text=text, language=language):
             look = f' class="language-{language}"' if language else ""
             return f"<pre><code{look}>{escape(text)}</code></pre>"
@@ -148,12 +145,19 @@ def _block(block: Block, document: Document) -> str:
 def _table(table: Table, document: Document) -> str:
     def row(cells: Iterable[tuple[Span, ...]], tag: str) -> str:
         looks = ["" if align == "left" else f' class="{align}"' for align in table.align]
-        inside = (f"<{tag}{look}>{_spans(cell, document)}</{tag}>" for cell, look in zip(cells, looks, strict=True))
+        inside = (
+            f"<{tag}{look}{_direction(cell)}>{_spans(cell, document)}</{tag}>"
+            for cell, look in zip(cells, looks, strict=True)
+        )
         return f"<tr>{''.join(inside)}</tr>"
 
     rows = "".join(row(cells, "td") for cells in table.rows)
     # the box scrolls if the table is wider than the page
     return f'<div class="wide"><table><thead>{row(table.head, "th")}</thead><tbody>{rows}</tbody></table></div>'
+
+
+def _direction(spans: Iterable[Span]) -> str:
+    return ' dir="rtl"' if runs_backwards("".join(span.text for span in spans)) else ""
 
 
 def _spans(spans: Iterable[Span], document: Document) -> str:

@@ -22,6 +22,12 @@ LONGEST = 150_000
 """Maximum characters of a report: about fifty pages, drawn in seconds."""
 _ROWS, _COLUMNS = 1_000, 12
 """Maximum size of a table: more columns would be too narrow for a word."""
+_MEASURED = 50
+"""Rows by which the columns of a table are measured."""
+_TABLE_SIZES: Final = (SMALL, 8.0, 7.0, 6.0)
+"""Font sizes of a table: a smaller one if a word or a figure would be broken."""
+_GAP = 3.0
+"""Millimetres between columns."""
 _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
 """Font size of a heading in points, by level."""
 
@@ -174,22 +180,42 @@ class _Writer(Sheet):
             return
         rows = [row[:shown] for row in table.rows[:_ROWS]]
         head = [tuple(replace(span, bold=True) for span in cell) for cell in table.head[:shown]]
-        asked = [
-            max(self.measure(Span(line), SMALL) for row in [head, *rows[:50]] for line in words(row[i]).split("\n")) + 6
-            for i in range(shown)
-        ]
-        if sum(asked) > self.width:
-            asked = [min(each, 2 * self.width / shown) for each in asked]
-        widths = [each * min(1.0, self.width / sum(asked)) for each in asked]
-        self.row(head, widths, SMALL, table.align, ruled=True)
+        size, widths = self._columns([head, *rows[:_MEASURED]])
+        self.row(head, widths, size, table.align, ruled=True)
         for row in rows:
             page = self.paper.page
-            self.need(self.line_height(SMALL) * 2)
+            self.need(self.line_height(size) * 2)
             if self.paper.page != page:
-                self.row(head, widths, SMALL, table.align, ruled=True)
-            self.row(row, widths, SMALL, table.align, ruled=True)
+                self.row(head, widths, size, table.align, ruled=True)
+            self.row(row, widths, size, table.align, ruled=True)
         self.space(2.2)
         if left := len(table.rows) - len(rows):
             self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "row")))
         if left := len(table.head) - shown:
             self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "column")))
+
+    def _columns(self, rows: Sequence[Sequence[Sequence[Span]]]) -> tuple[float, list[float]]:
+        """Return the size of a table's letters and the widths of its columns, so that no word or figure is broken."""
+        shown = len(rows[0])
+        for size in _TABLE_SIZES:
+            cells = [[self.pieces(row[at]) for row in rows] for at in range(shown)]
+            pieces = [[[(each.text, self.measure(each, size)) for each in cell] for cell in column] for column in cells]
+            least = [max(wide for cell in column for _, wide in [("", 0.0), *cell]) + _GAP for column in pieces]
+            whole = [max(_longest_line(cell) for cell in column) + 2 * _GAP for column in pieces]
+            if sum(least) <= self.width:
+                break
+        room = self.width - sum(least)
+        if room <= 0:  # some words must be broken
+            return size, [each * self.width / sum(least) for each in least]
+        if sum(whole) > self.width:
+            whole = [max(low, min(each, 2 * self.width / shown)) for low, each in zip(least, whole, strict=True)]
+        share = min(1.0, room / max(1e-9, sum(whole) - sum(least)))
+        return size, [low + (each - low) * share for low, each in zip(least, whole, strict=True)]
+
+
+def _longest_line(pieces: Sequence[tuple[str, float]]) -> float:
+    longest = used = 0.0
+    for text, wide in pieces:
+        used = 0.0 if text == "\n" else used + wide
+        longest = max(longest, used)
+    return longest

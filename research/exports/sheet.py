@@ -24,6 +24,7 @@ from research.exports.blocks import Align, Span
 from research.exports.document import Document
 from research.exports.font import truetype
 from research.exports.formulas import line as formula_line
+from research.exports.right_to_left import has_backwards, runs_backwards, shaped, visual
 from research.exports.words import LETTERS, SYMBOLS
 
 if TYPE_CHECKING:
@@ -109,9 +110,11 @@ class Sheet:
     def spans(self, spans: Sequence[Span], size: float = 0.0) -> None:
         """Draw a paragraph."""
         size = size or self.size
+        backwards = runs_backwards("".join(span.text for span in spans))
         for line in self.lines(spans, self.width, size):
             self.need(self.line_height(size))
-            self.put(line, self.left, size)
+            room = self.width - sum(wide for _, wide in line) if backwards else 0.0
+            self.put(line, self.left + room, size, backwards=backwards)
 
     def lines(self, spans: Iterable[Span], width: float, size: float) -> Iterator[Line]:
         """Break the spans into lines of at most `width`; a wider word is cut."""
@@ -154,7 +157,7 @@ class Sheet:
                 continue
             if span.formula:
                 span = replace(span, text=formula_line(span.text), formula="")
-            for piece in _PIECE.findall(self.clean(span.text)):
+            for piece in _PIECE.findall(shaped(self.clean(span.text))):
                 parts = _LONG.findall(piece) if len(piece) > _UNBROKEN else [piece]
                 yield from (replace(span, text=part) for part in parts)
 
@@ -166,17 +169,24 @@ class Sheet:
 
     def _sign(self, sign: str) -> str:
         kind = unicodedata.category(sign)
-        if kind == "Cf" or "\ufe00" <= sign <= "\ufe0f":
+        # Marks of direction, the colour of a hand, the frame of a number: the fonts draw them beside what they change.
+        if kind in ("Cf", "Me") or "\ufe00" <= sign <= "\ufe0f" or (kind == "Sk" and sign > "\uffff"):
             return ""
         if ord(sign) in self._shown or sign in "\n ":
             return sign
-        if kind in ("Sk", "Me"):  # the colour of a hand, the frame of a number
-            return ""
         name = unicodedata.name(sign, "").lower()
         return f"[{name}]" if kind == "So" and name else "\ufffd"
 
-    def put(self, line: Line, x: float, size: float) -> None:
-        """Draw a line from `x` on, joining neighbours of one style, and move down to the next."""
+    def put(self, line: Line, x: float, size: float, *, backwards: bool | None = None) -> None:
+        """Draw a line from `x` on, joining neighbours of one style, and move down to the next.
+
+        `backwards`: its paragraph runs from right to left; None: if the line does.
+        """
+        texts = [span.text for span, _ in line]
+        if has_backwards(said := "".join(texts)):
+            backwards = runs_backwards(said) if backwards is None else backwards
+            placed = [replace(line[at][0], text=text) for at, text in visual(texts, backwards=backwards)]
+            line = [(span, self.measure(span, size)) for span in placed]
         height = self.line_height(size)
         top = self.paper.y
         start = 0

@@ -60,10 +60,12 @@ class VisitTool:
         whole: bool = False,
         shown: int = SHOWN,
         scope: Scope = EVERYTHING,
+        contact: str = "",
     ) -> None:
         """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
 
         `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
+        `contact`: an address that servers are told.
         `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
@@ -73,6 +75,7 @@ class VisitTool:
         self._whole = whole
         self._shown = shown
         self._scope = scope
+        self._contact = contact
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -96,7 +99,7 @@ class VisitTool:
             text, part = _searched(document.text, goal)
             quote, remark = self._reduced(text, goal, self._shown)
             return ToolOutput(
-                "\n".join(filter(None, (part, remark))),
+                "\n".join(filter(None, (_left_out(document.notes.splitlines()), part, remark))),
                 (Passage(document.url, self._library.titled(document, quote), quote),),
                 private=is_users_own(document.url),
                 document=text if self._whole else "",
@@ -112,9 +115,8 @@ class VisitTool:
         links = _best_links(page.links, goal)
         text, part = _searched(page.text, goal)
         quote, remark = self._reduced(text, goal, self._shown - len(links))
-        left_out = say("(of this page: {notes})", notes="; ".join(page.notes)) if page.notes else ""
         return ToolOutput(
-            "\n".join(filter(None, (links, left_out, part, remark))),
+            "\n".join(filter(None, (links, _left_out(page.notes), part, remark))),
             (Passage(page.url, page.title, quote, page.csl),),
             private=page.private,
             document=text if self._whole else "",
@@ -132,8 +134,13 @@ class VisitTool:
     def _read(self, url: str) -> FetchedPage:
         from research.web.fetch import FetchPolicy, fetch
 
-        policy = FetchPolicy(allow_hosts=self._allowed_hosts)
+        policy = FetchPolicy(allow_hosts=self._allowed_hosts, contact=self._contact)
         return self._reader(url, policy) if self._reader else fetch(url, policy=policy)
+
+
+def _left_out(notes: Sequence[str]) -> str:
+    """Return what was left out of a page or a file, as the model is told it."""
+    return say("(of this page: {notes})", notes="; ".join(notes)) if notes else ""
 
 
 def _searched(text: str, goal: str) -> tuple[str, str]:
@@ -172,6 +179,7 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
         whole=recipe.reads_pages,
         shown=plugins.framework.get(recipe.framework).page or SHOWN,
         scope=of_recipe(recipe),
+        contact=host.settings.contact,
     )
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
+from research.web import flow
 from research.web.packages import BROKEN, Package, resolved
 from research.web.places import Part
 
 _OPF, _DC = "{http://www.idpf.org/2007/opf}", "{http://purl.org/dc/elements/1.1/}"
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
-_BLOCKS = frozenset("p h1 h2 h3 h4 h5 h6 li blockquote pre td th dt dd figcaption".split())
 
 
 def book(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Part], dict[str, Any]]:
@@ -39,15 +39,6 @@ def _chapter(data: bytes, number: int) -> Part:
     from lxml import etree
 
     root = etree.fromstring(data, etree.HTMLParser(no_network=True))
-    if root is None:
-        return Part(f"part {number}", "")
-    lines, name = [], ""
-    for block in root.iter(*_BLOCKS):
-        if any(parent.tag in _BLOCKS for parent in block.iterancestors()):
-            continue
-        text = " ".join("".join(map(str, block.itertext())).split())
-        if text and block.tag[0] == "h" and block.tag != "hr":
-            name = name or text
-            text = f"## {text}"
-        lines.append(text)
-    return Part(name or f"part {number}", "\n\n".join(filter(None, lines)))
+    found = flow.blocks(root) if root is not None else []
+    name = next((block.text for block in found if block.tag in flow.HEADINGS), f"part {number}")
+    return Part(name, flow.markdown(found))

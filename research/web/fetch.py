@@ -7,21 +7,27 @@ decompression bomb, time, redirects and unpacked bytes are limited, and an isola
 from __future__ import annotations
 
 import re
+import threading
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
+from pathlib import PurePosixPath
 from typing import Any
 
 import httpcore2
 import httpx2
 from msgspec import Struct
 
-from research._util import egress
+from research._util import cancel, egress
+from research._util.http import retry_after
 from research._util.network import AddressRefused, VettedNetwork
 from research._util.said import say
 from research.errors import ToolError
+from research.text import clip
+from research.web import kinds
 from research.web.isolated import read_isolated
-from research.web.readers import MAX_BYTES, FileText, Link, UnreadableFile
+from research.web.readers import MAX_BYTES, SUFFIXES, FileText, Link, UnreadableFile
 from research.web.walls import Wall
 
 
@@ -41,6 +47,8 @@ class FetchPolicy(Struct, frozen=True):
     ports 80 and 443.  Metadata services of clouds are refused even when they are listed here."""
     links: bool = False
     """Keep links and footnotes in the text (`research/web/linked.py`)."""
+    contact: str = ""
+    """A mail address or a url that servers are told, because some refuse readers without one."""
 
 
 DEFAULT_POLICY = FetchPolicy()
@@ -71,26 +79,41 @@ PARSE_S = 30.0
 """Seconds for turning a response into text, in addition to `FetchPolicy.total_s`."""
 
 _HEADERS = {
-    "User-Agent": "Mozilla/5.0 (compatible; ResearchWorkbench/0.1)",
     "Accept": "text/html, application/xhtml+xml, application/pdf, text/*;q=0.9, */*;q=0.1",
     "Accept-Encoding": "gzip",  # brotli and zstd cannot be unpacked in bounded steps
     "Connection": "close",
 }
 
 _SUFFIXES = {
+    "application/epub+zip": ".epub",
     "application/json": ".txt",
     "application/pdf": ".pdf",
+    "application/rtf": ".rtf",
+    "application/vnd.ms-excel": ".xls",
+    "application/vnd.oasis.opendocument.presentation": ".odp",
+    "application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    "application/vnd.oasis.opendocument.text": ".odt",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
     "application/xhtml+xml": ".html",
     "application/xml": ".txt",
+    "text/csv": ".csv",
     "text/html": ".html",
     "text/markdown": ".md",
+    "text/rtf": ".rtf",
+    "text/tab-separated-values": ".tsv",
 }
 """The file suffix that selects the reader of a media type; other `text/…`, `…+xml` and `…+json` are read as `.txt`."""
 
 _PORTS = {"http": 80, "https": 443}
 
 _PDF = b"%PDF-"
+
+_PATIENCE_S = 5.0
+"""Longest wait that a busy server may ask for."""
+_REFUSAL_PIECES, _SAID = 4, 200
+"""How much of the page of an error is read, and how many characters of it are told."""
 
 _UNPACK_BYTES = 2**16
 """Bytes unpacked at a time."""
@@ -106,18 +129,14 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
     network = VettedNetwork(policy.allow_hosts, policy.total_s)
     here = parse_url(url)
     cookies = httpx2.Cookies()  # publishers send a reader round in a circle until they see theirs; forgotten at the end
+    waited = False
     for _ in range(policy.max_redirects + 1):
         response = _request(here, network, policy, cookies)
-        if response.location is None:
+        if response.wait_s is not None and response.wait_s <= _PATIENCE_S and not waited:
+            waited = _waited(response.wait_s)
+        elif response.location is None:
             if not 200 <= response.status < 300:
-                raise ToolError(
-                    say(
-                        "{here} answered with status {status}; check the address or try another source",
-                        here=here,
-                        status=response.status,
-                    ),
-                    f"status {response.status}",
-                )
+                raise _refusal(str(here), response)
             kind, page = _page(str(here), response, links=policy.links)
             onward = parse_url(_encoded(page.refresh), base=here) if page.refresh else here
             if onward == here:
@@ -132,6 +151,39 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
             max_redirects=policy.max_redirects,
         ),
         "network",
+    )
+
+
+def _waited(seconds: float) -> bool:
+    """Wait; return True.  Raises `Stopped` when the call was cancelled."""
+    (cancel.current() or threading.Event()).wait(seconds)
+    cancel.check()
+    return True
+
+
+def _refusal(url: str, response: _Response) -> ToolError:
+    """Return the error for a status, with the page's own words: some say what a reader must do."""
+    said, kind = "", response.content_type.lower()
+    if response.body.strip() and ("html" in kind or kind.startswith("text/plain")):
+        with suppress(UnreadableFile):
+            page = read_isolated(response.body, ".html" if "html" in kind else ".txt", "", timeout_s=PARSE_S)
+            said = clip(" ".join(f"{page.title} {page.text}".split()), _SAID)
+    status, why = response.status, f"status {response.status}"
+    if not said:
+        return ToolError(
+            say(
+                "{here} answered with status {status}; check the address or try another source", here=url, status=status
+            ),
+            why,
+        )
+    return ToolError(
+        say(
+            "{here} answered with status {status} and says: {said!r}; check the address or try another source",
+            here=url,
+            status=status,
+            said=said,
+        ),
+        why,
     )
 
 
@@ -155,9 +207,11 @@ class _Response(Struct, frozen=True):
     status: int
     location: str | None = None
     """The target of a redirect; None otherwise."""
+    wait_s: float | None = None
+    """After how many seconds a busy server wants to be asked again; None if it does not say."""
     content_type: str = ""
     body: bytes = b""
-    """The unpacked body; empty for redirects and errors."""
+    """The unpacked body, of an error its beginning; empty for redirects."""
 
 
 def parse_url(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
@@ -219,7 +273,8 @@ def _request(url: httpx2.URL, network: VettedNetwork, policy: FetchPolicy, cooki
     target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
     request = httpx2.Request("GET", url)
     cookies.set_cookie_header(request)
-    headers = {"Host": url.netloc.decode("ascii"), **_HEADERS}
+    agent = "; ".join(filter(None, ("compatible", "ResearchWorkbench/0.1", policy.contact)))
+    headers = {"Host": url.netloc.decode("ascii"), "User-Agent": f"Mozilla/5.0 ({agent})", **_HEADERS}
     if "cookie" in request.headers:
         headers["Cookie"] = request.headers["cookie"]
     with (
@@ -261,8 +316,6 @@ def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Respo
     headers = {name.lower(): value.decode("utf-8", "replace") for name, value in response.headers}
     if response.status in (301, 302, 303, 307, 308) and b"location" in headers:
         return _Response(response.status, location=headers[b"location"])
-    if not 200 <= response.status < 300:
-        return _Response(response.status)
     pieces: Iterable[bytes] = response.iter_stream()
     match headers.get(b"content-encoding", "").lower():
         case "" | "identity":
@@ -278,6 +331,12 @@ def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Respo
                 ),
                 "unreadable",
             )
+    kind = headers.get(b"content-type", "")
+    if not 200 <= response.status < 300:
+        said = b"".join(islice(pieces, _REFUSAL_PIECES))
+        named = {name.decode("ascii", "replace"): value for name, value in headers.items()}
+        wait_s = retry_after(named) if response.status in (429, 503) else None
+        return _Response(response.status, wait_s=wait_s, content_type=kind, body=said)
     body, limit = bytearray(), policy.max_bytes
     for piece in pieces:
         body += piece
@@ -292,7 +351,7 @@ def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Respo
                 ),
                 "unreadable",
             )
-    return _Response(response.status, content_type=headers.get(b"content-type", ""), body=bytes(body))
+    return _Response(response.status, content_type=kind, body=bytes(body))
 
 
 def _unpacked(packed: Iterable[bytes]) -> Iterator[bytes]:
@@ -316,12 +375,13 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
     """Return the media type of a response, and what is read of it."""
     kind, _, parameters = response.content_type.lower().partition(";")
     kind = kind.strip() or "text/html"
-    if response.body.startswith(_PDF):  # servers often declare another type for a PDF
+    suffix = _SUFFIXES.get(kind, ".txt" if kind.startswith("text/") or kind.endswith(("+xml", "+json")) else "")
+    if kind == "application/octet-stream":
+        suffix = PurePosixPath(httpx2.URL(url).path).suffix
+    suffix = kinds.kind(response.body, suffix)  # servers often declare another type
+    if suffix == ".pdf":
         kind = "application/pdf"
-    suffix = _SUFFIXES.get(kind)
-    if suffix is None and (kind.startswith("text/") or kind.endswith(("+xml", "+json"))):
-        suffix = ".txt"
-    if suffix is None:
+    if suffix not in SUFFIXES:
         shown = kind if re.fullmatch(r"[\w.+-]{1,99}/[\w.+-]{1,99}", kind) else "of an invalid media type"
         raise ToolError(
             say("{url} is {shown}, which cannot be read as text; try another source", url=url, shown=shown),

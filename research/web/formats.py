@@ -8,12 +8,22 @@ from typing import Any
 
 from msgspec import Struct
 
-from research.web import books, charsets, grid, mail, places, rich_text, slides, spreadsheets
+from research.web import books, charsets, grid, mail, open_documents, places, rich_text, slides, spreadsheets
 from research.web.places import Part, Place
 from research.web.table import Table
 from research.web.table_text import as_text
 
-SUFFIXES = (*spreadsheets.SUFFIXES, ".parquet", ".pptx", ".epub", ".eml", ".rtf", ".json", ".jsonl")
+SUFFIXES = (
+    *spreadsheets.SUFFIXES,
+    *open_documents.SUFFIXES,
+    ".parquet",
+    ".pptx",
+    ".epub",
+    ".eml",
+    ".rtf",
+    ".json",
+    ".jsonl",
+)
 
 Refuse = Callable[[str], Exception]
 
@@ -26,36 +36,40 @@ class Content(Struct, frozen=True):
     places: tuple[Place, ...] = ()
     tables: tuple[Table, ...] = ()
     csl: dict[str, Any] = {}
+    notes: tuple[str, ...] = ()
 
 
 def read(
-    data: bytes, suffix: str, refuse: Refuse, html_text: Callable[[bytes, str], str], attached: mail.Attached
+    data: bytes, suffix: str, refuse: Refuse, page_text: Callable[[bytes, str], str], attached: mail.Attached
 ) -> Content:
     """Read a file of one of `SUFFIXES`.
 
-    `refuse` makes the error for a reason that the user reads; `html_text` and `attached` read the parts of a message.
+    `refuse` makes the error for a reason that the user reads; `page_text` and `attached` read the parts of a message.
     """
-    title, tables, csl = "", list[Table](), dict[str, Any]()
+    title, tables, csl, notes = "", list[Table](), dict[str, Any](), tuple[str, ...]()
     match suffix:
         case ".parquet":
-            parts, tables = spreadsheets.parquet(data, refuse)
+            parts, tables, notes = spreadsheets.parquet(data, refuse)
         case ".pptx":
-            title, parts, tables = slides.slides(data, refuse)
+            title, parts, tables, notes = slides.slides(data, refuse)
+        case ".odt" | ".odp":
+            title, parts, tables, notes = open_documents.document(data, suffix, refuse)
         case ".epub":
             title, parts, csl = books.book(data, refuse)
         case ".eml":
-            title, parts, tables, csl = mail.message(data, html_text, attached, refuse)
+            title, parts, tables, csl, notes = mail.message(data, page_text, attached, refuse)
         case ".rtf":
-            text = rich_text.text_of(data)
-            if text is None:
+            found = rich_text.text_of(data)
+            if found is None:
                 raise refuse("is not rich text; save it again")
-            parts = [Part("", text)]
+            parts, notes = [Part("", found[0])], found[1]
         case ".json" | ".jsonl":
             parts, tables = _records(data, suffix, refuse)
         case _:
-            parts, tables = spreadsheets.workbook(data, suffix, refuse)
-    text, found = places.joined(parts)
-    return Content(title, text, found if any(each.name or each.columns for each in found) else (), tuple(tables), csl)
+            parts, tables, notes = spreadsheets.workbook(data, suffix, refuse)
+    text, at = places.joined(parts)
+    named = any(each.name or each.columns for each in at)
+    return Content(title, text, at if named else (), tuple(tables), csl, notes)
 
 
 def _records(data: bytes, suffix: str, refuse: Refuse) -> tuple[list[Part], list[Table]]:

@@ -17,7 +17,7 @@ from research._util import decoding
 from research._util.beneath import open_beneath
 from research.sandbox import WarmProcesses
 from research.text import clip
-from research.web import linked, readers
+from research.web import kinds, linked, readers
 from research.web.readers import FileText, UnreadableFile
 
 FILE_S = 120.0
@@ -40,7 +40,7 @@ def read_isolated(
     """
     readers.check(name, suffix, len(data))
     try:
-        kind = suffix.lower()
+        kind = kinds.kind(data, suffix)  # a process is prepared for one format before it is sealed
         kind += linked.MARK if links and kind in linked.SUFFIXES else ""
         answer = _processes.run(data, kind, charset, timeout_s=timeout_s)
     except TimeoutError as error:

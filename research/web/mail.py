@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from email import message_from_bytes
 from email.errors import HeaderParseError, MessageError
 from email.header import decode_header
@@ -12,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from research.text import clip
-from research.web import charsets
+from research.web import charsets, flow, places
 from research.web.places import Part
 from research.web.table import Table
 
@@ -24,37 +25,90 @@ Attached = Callable[[bytes, str, str], tuple[list[Part], list[Table]]]
 
 
 def message(
-    data: bytes, html_text: Callable[[bytes, str], str], attached: Attached, refuse: Callable[[str], Exception]
-) -> tuple[str, list[Part], list[Table], dict[str, Any]]:
-    """Return the subject of a message, its parts, their tables, and its data as CSL."""
+    data: bytes, page_text: Callable[[bytes, str], str], attached: Attached, refuse: Callable[[str], Exception]
+) -> tuple[str, list[Part], list[Table], dict[str, Any], tuple[str, ...]]:
+    """Return the subject of a message, its parts, their tables, its data as CSL, and what was left out."""
+    reader = _Reader(page_text, attached)
     try:
         mail = message_from_bytes(data)
-        found = list(mail.walk())[:_PARTS]
-    except (MessageError, ValueError, LookupError, RecursionError) as error:
+        head = {name: _header(mail, name) for name in ("From", "To", "Cc", "Date", "Subject")}
+        if not (head["From"] or head["Subject"] or head["Date"]):
+            raise refuse("has no head of a message (From, Date, Subject); save it again from the mail program")
+        reader.read(mail, "message")
+    except (MessageError, LookupError, RecursionError) as error:
         raise refuse(f"is a damaged message ({str(error)[:160]}); save it again") from error
-    head = {name: _header(mail, name) for name in ("From", "To", "Cc", "Date", "Subject")}
-    if not (head["From"] or head["Subject"] or head["Date"]):
-        raise refuse("has no head of a message (From, Date, Subject); save it again from the mail program")
-    texts: dict[str, str] = {}
-    parts: list[Part] = []
-    tables: list[Table] = []
-    for part in found:
-        name, kind = _decoded(part.get_filename() or ""), part.get_content_type()
-        content = part.get_payload(decode=True)
-        if part.is_multipart() or not isinstance(content, bytes):
-            continue
+    return head["Subject"], reader.parts, reader.tables, _csl(head), reader.notes()
+
+
+class _Reader:
+    def __init__(self, page_text: Callable[[bytes, str], str], attached: Attached) -> None:
+        self.parts: list[Part] = []
+        self.tables: list[Table] = []
+        self._page_text = page_text
+        self._attached = attached
+        self._left_out: Counter[str] = Counter()
+        self._read = self._files = 0
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was left out, and why."""
+        more = self._files - _ATTACHMENTS
+        beyond = f"only the first {_ATTACHMENTS} attachments were read, {more} were not" if more > 0 else ""
+        cut = f"only the first {_PARTS} parts of the message were read" if self._read > _PARTS else ""
+        return (*places.left_out(self._left_out), *filter(None, (beyond, cut)))
+
+    def read(self, mail: Message, place: str) -> None:
+        """Read a message with its attachments, and the messages in it."""
+        head = {name: _header(mail, name) for name in ("From", "To", "Cc", "Date", "Subject")}
+        lines = "\n".join(f"{name}: {value}" for name, value in head.items() if value)
+        at, inner = len(self.parts), list[Message]()
+        body = "\n\n".join(filter(None, self._texts(mail, inner)))
+        self.parts.insert(at, Part(place, f"{lines}\n\n{body}"))
+        for each in inner:
+            self.read(each, f"message {_header(each, 'Subject')}".strip())
+
+    def _texts(self, part: Message, inner: list[Message]) -> Iterator[str]:
+        """Yield what a part of a message shows; attachments and inner messages are kept apart."""
+        self._read += 1
+        kind, under = part.get_content_type(), part.get_payload()
+        if self._read > _PARTS:
+            return
+        if isinstance(under, list):
+            found = [each for each in under if isinstance(each, Message)]
+            if kind == "message/rfc822":
+                inner += found
+            elif kind == "multipart/alternative":
+                yield _fullest(["\n\n".join(self._texts(each, inner)).strip() for each in found])
+            else:
+                for each in found:
+                    yield from self._texts(each, inner)
+            return
+        name, content = _decoded(part.get_filename() or ""), part.get_payload(decode=True)
+        charset = str(part.get_content_charset() or "")
+        if not isinstance(content, bytes):
+            return
         if name or part.get_content_disposition() == "attachment":
-            if len(parts) < _ATTACHMENTS:
-                more, some = attached(content, PurePosixPath(name).suffix.lower(), name or "attachment")
-                parts += more
-                tables += some
-        elif kind == "text/plain":
-            texts.setdefault("plain", charsets.decoded(content, header=str(part.get_content_charset() or "")) or "")
+            self._file(content, name)
         elif kind == "text/html":
-            texts.setdefault("html", html_text(content, str(part.get_content_charset() or "")))
-    body = texts.get("plain", "").strip() or texts.get("html", "")
-    lines = "\n".join(f"{name}: {value}" for name, value in head.items() if value)
-    return head["Subject"], [Part("message", f"{lines}\n\n{body}"), *parts], tables, _csl(head)
+            yield self._page_text(content, charset)
+        elif part.get_content_maintype() == "text":
+            yield (charsets.decoded(content, header=charset) or "").strip()
+        else:
+            self._left_out["picture" if part.get_content_maintype() == "image" else "part of another kind"] += 1
+
+    def _file(self, content: bytes, name: str) -> None:
+        self._files += 1
+        if self._files <= _ATTACHMENTS:
+            parts, tables = self._attached(content, PurePosixPath(name).suffix.lower(), name or "attachment")
+            self.parts += parts
+            self.tables += tables
+
+
+def _fullest(versions: Sequence[str]) -> str:
+    """Return the version of a text that has words that the others lack: many mails say little without html."""
+    best = ""
+    for each in versions:
+        best = each if set(flow.words(each)) - set(flow.words(best)) else best
+    return best
 
 
 def _header(mail: Message, name: str) -> str:

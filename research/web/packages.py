@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,14 @@ _PARTS = 20_000
 OLE = b"\xd0\xcf\x11\xe0"
 """The first bytes of an old Office file, and of an encrypted new one."""
 
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+
 BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
     AttributeError,
     EOFError,
+    StopIteration,
     LookupError,
     NotImplementedError,
     OSError,
@@ -61,11 +64,25 @@ class Package:
             raise self._refuse(f"unpacks to more than {MAX_UNPACKED / 1e6:.0f} MB; split it")
         return data
 
+    def size(self, name: str) -> int:
+        """Return the size of a part as its head says; 0 if it is missing."""
+        return self._zip.getinfo(name).file_size if name in self.names else 0
+
+    def pieces(self, name: str, size: int) -> Iterator[bytes]:
+        """Yield a part that may be too big to be held as a whole."""
+        with self._zip.open(name) as part:
+            for _ in range(MAX_UNPACKED // size + 1):
+                if not (piece := part.read(size)):
+                    return
+                yield piece
+
     def xml(self, name: str) -> _Element:
-        """Return the root of an XML part; entities are not expanded."""
+        """Return the root of an XML part; entities are not expanded, and what repeats another element is left out."""
         from lxml import etree
 
-        return etree.fromstring(self.read(name), etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
+        root = etree.fromstring(self.read(name), etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
+        etree.strip_elements(root, _FALLBACK, with_tail=False)
+        return root
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
         """Return the kind and the name of each part that a part of an Office file refers to, by its id."""

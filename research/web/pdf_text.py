@@ -4,15 +4,38 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
+from pypdf.errors import PyPdfError
+
+from research.web import pdf_forms, pdf_tables, places
+from research.web.pdf_fonts import Fonts
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
+# pypdf warns that "broken PDF files might cause other Exceptions" without naming them: these are what objects of the wrong
+# type or incomplete objects raise.
+BROKEN = (
+    PyPdfError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+"""What damaged files raise."""
 _DIVIDED = re.compile(r"([^\W\d_]{1,40})[-\u2010\xad]\n[ \t]{0,9}([^\W\d_]{1,40})([^\w\s]{0,9})[ \t]?")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _GARBLED = 0.2
@@ -41,22 +64,30 @@ class Page(Struct, frozen=True):
     """Whether some of its text cannot be decoded."""
     scanned: bool = False
     """Whether it has no text but a picture."""
+    unsure: bool = False
+    """Whether it has a table of which the columns are not known."""
 
 
-def pages(reader: PdfReader) -> list[Page]:
-    """Return the text of each page.  Raises what pypdf raises."""
-    drawn = [_drawn(page) for page in reader.pages]
+def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
+    """Return the text of each page, and what was not read and why.  Raises one of `BROKEN`."""
+    left_out = Counter[str]()
+    fonts = Fonts()
+    drawn = [_drawn(page, fonts) for page in reader.pages]
     false = _false_fonts(piece for _, _, pieces in drawn for piece in pieces)
-    found = [_page(*each, false) for each in drawn]
+    found = [_page(*each, false, left_out) for each in drawn]
     words = Counter(word.casefold() for page in found for word in _WORD.findall(_DIVIDED.sub(" ", page.text)))
-    return [Page(_joined(page.text, words), page.lost, page.scanned) for page in found]
+    found = [replace(page, text=_joined(page.text, words)) for page in found]
+    with suppress(*BROKEN):  # of what is beside the pages
+        pdf_forms.count_files(reader, left_out)
+    return found, (*_notes(found), *places.left_out(left_out))
 
 
-def notes(found: Sequence[Page]) -> tuple[str, ...]:
-    """Return which pages were not read, or not as a whole, and why."""
+def _notes(found: Sequence[Page]) -> tuple[str, ...]:
     lost = [number for number, page in enumerate(found, 1) if page.lost]
     scanned = [number for number, page in enumerate(found, 1) if page.scanned]
-    return tuple(
+    unsure = [number for number, page in enumerate(found, 1) if page.unsure]
+    columns = "a table with empty cells, of which the columns are uncertain; compare its figures with the file"
+    unread = tuple(
         f"{_named(numbers)}: {why}; run OCR on the file to read it"
         for numbers, why in (
             (lost, "text left out, because its font does not say, or says falsely, which letters it shows"),
@@ -64,6 +95,7 @@ def notes(found: Sequence[Page]) -> tuple[str, ...]:
         )
         if numbers
     )
+    return (*unread, f"{_named(unsure)}: {columns}") if unsure else unread
 
 
 def _named(numbers: Sequence[int]) -> str:
@@ -71,17 +103,17 @@ def _named(numbers: Sequence[int]) -> str:
     return f"page{'s' if len(numbers) > 1 else ''} {shown}"
 
 
-def _drawn(page: PageObject) -> tuple[PageObject, str, list[_Piece]]:
+def _drawn(page: PageObject, fonts: Fonts) -> tuple[PageObject, str, list[_Piece]]:
     """Return a page with its text, as a whole and in pieces of one font."""
     pieces: list[_Piece] = []
 
     def visit(text: str, _cm: Any, _tm: Any, font: Any, _size: float) -> None:
-        pieces.append((text, None if _is_undecodable(font) else str((font or {}).get("/BaseFont"))))
+        pieces.append((text, None if fonts.is_undecodable(font) else str((font or {}).get("/BaseFont"))))
 
     return page, page.extract_text(visitor_text=visit), pieces
 
 
-def _page(page: PageObject, text: str, pieces: Sequence[_Piece], false: Set[str]) -> Page:
+def _page(page: PageObject, text: str, pieces: Sequence[_Piece], false: Set[str], left_out: Counter[str]) -> Page:
     unread = [font is None or font in false for _, font in pieces]
     lost = any(piece.strip() and wrong for (piece, _), wrong in zip(pieces, unread, strict=True))
     if lost:
@@ -90,16 +122,12 @@ def _page(page: PageObject, text: str, pieces: Sequence[_Piece], false: Set[str]
     kept = [line for line in lines if not _is_garbled(line)]
     text = "\n".join(line if line.isprintable() else "".join(map(_character, line)) for line in kept).strip()
     lost = lost or len(kept) < len(lines)
-    return Page(text, lost, not text and not lost and _has_picture(page))
-
-
-def _is_undecodable(font: Any) -> bool:
-    """Return whether a font's codes are the numbers of its glyphs, and nothing says which letters these are."""
-    if not font or "/ToUnicode" in font or font.get("/Encoding") not in ("/Identity-H", "/Identity-V"):
-        return False
-    inner = font.get("/DescendantFonts")
-    info = inner.get_object()[0].get_object().get("/CIDSystemInfo") if inner is not None else None
-    return info is None or str(info.get_object().get("/Ordering")) == "Identity"
+    scanned, unsure = not text and not lost and _has_picture(page), False
+    with suppress(*BROKEN):  # the text has been read
+        text, unsure = pdf_tables.with_tables(page, text)
+    with suppress(*BROKEN):
+        text = "\n".join(filter(None, [text, *pdf_forms.lines(page, left_out)]))
+    return Page(text, lost, scanned, unsure)
 
 
 def _false_fonts(pieces: Iterable[_Piece]) -> Set[str]:

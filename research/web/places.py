@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -56,6 +56,21 @@ def joined(parts: Iterable[Part]) -> tuple[str, tuple[Place, ...]]:
             texts.append(text)
             at += len(text) + 2
     return "\n\n".join(texts), tuple(places)
+
+
+def left_out(counted: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the note that says how many comments, pictures and the like of a file were not read.
+
+    >>> left_out({"picture": 2, "comment": 1})
+    ('not read, because only the text that is shown is: 1 comment, 2 pictures',)
+    """
+    said = [f"{n:,} {what}{'s' if n > 1 else ''}" for what, n in sorted(counted.items()) if n]
+    return (f"not read, because only the text that is shown is: {', '.join(said)}",) if said else ()
+
+
+def hidden(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the note that names the sheets or slides that the file hides."""
+    return (f"hidden in the file, and read too: {', '.join(names)}",) if names else ()
 
 
 def columns_of(table: Table) -> str:

@@ -62,6 +62,7 @@ def _prepare(suffix: str, _charset: str) -> None:
         import pypdf
 
         _import_all(pypdf)
+        importlib.import_module("fontTools.agl")
         for table in _FONT_TABLES:
             importlib.import_module(f"fontTools.ttLib.tables.{table}")
         readers.read_bytes(_pdf(), ".pdf", "a")
@@ -72,11 +73,12 @@ def _prepare(suffix: str, _charset: str) -> None:
         word.load_styles()
     elif suffix in spreadsheets.SUFFIXES:
         importlib.import_module("python_calamine")
+        importlib.import_module("lxml.etree")
     elif suffix == ".parquet":
         readers.read_bytes(_parquet(), suffix, "a")
     elif suffix in (".json", ".jsonl"):
         readers.read_bytes(b'[{"a": 1, "day": "1 May 2024"}]', ".json", "a")
-    elif suffix in (".pptx", ".epub"):
+    elif suffix in (".pptx", ".epub", ".odt", ".odp"):
         importlib.import_module("lxml.etree")
     elif suffix == ".eml":
         import email

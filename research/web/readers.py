@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import re
-import zlib
 from collections.abc import Iterator
 from copy import copy
 from itertools import islice
@@ -19,7 +18,7 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets, formats, markdown, pdf_text, places, spans, walls, word
+from research.web import charsets, flow, formats, kinds, markdown, places, spans, walls, word
 from research.web.packages import BROKEN, OLE, Package
 from research.web.places import Part, Place
 from research.web.table import Table, limited
@@ -29,7 +28,7 @@ from research.web.walls import Wall
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
-SUFFIXES = (".md", ".txt", ".html", ".htm", ".pdf", ".docx", ".csv", ".tsv", *formats.SUFFIXES)
+SUFFIXES = (".md", ".txt", ".html", ".htm", ".pdf", ".docx", ".doc", ".csv", ".tsv", *formats.SUFFIXES)
 """Suffixes of the files that can be read, in lower case."""
 
 MAX_BYTES = 50 * 10**6
@@ -47,6 +46,20 @@ MAX_LINKS = 300
 LINE = FIELD
 """Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
 
+_NO_TITLES = frozenset(
+    ("", "untitled", "untitled document", "unbenannt", "sans titre", "sin título", "无标题", "無標題", "無題")
+    + (
+        "document",
+        "document1",
+        "dokument1",
+        "presentation",
+        "presentation1",
+        "powerpoint presentation",
+        "doc1",
+        "slide 1",
+    )
+)
+"""What programs call a new file."""
 _LINK_LINE, _URL = 120, 2000
 _POWERS = {"2": "²", "3": "³"}
 _UNIT_BEFORE = re.compile(r"(?:m|mi|ft)\s?$")
@@ -100,7 +113,7 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
     `charset` is the one that a server declared, for html and text.  Raises `UnreadableFile` with `name` as its path.
     """
     check(name, suffix, len(data))
-    match suffix.lower():
+    match kinds.kind(data, suffix):
         case ".html" | ".htm":
             read = _html(data, name, charset)
         case ".pdf":
@@ -111,8 +124,10 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
             text, notes = _decoded(data, name, header=charset)
             title, text = markdown.split(text)
             read = FileText(title, text, notes=notes)
-        case ".csv" | ".tsv":
-            read = _delimited(data, name, suffix.lower())
+        case ".csv" | ".tsv" as kind:
+            read = _delimited(data, name, kind)
+        case ".doc" | ".ppt" as kind:
+            raise UnreadableFile(name, f"is an old {kind}, or damaged; save it as {kind}x")
         case other if other in formats.SUFFIXES:
             read = _other(data, other, name)
         case _:
@@ -121,7 +136,10 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
     text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
     if not text:
         raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
-    return bounded(replace(read, title=_one_line(read.title) or name, text=text), name)
+    title = _one_line(read.title)
+    csl = {key: value for key, value in read.csl.items() if key != "title" or str(value).casefold() not in _NO_TITLES}
+    title = name if title.casefold() in _NO_TITLES else title
+    return bounded(replace(read, title=title, text=text, csl=csl), name)
 
 
 def bounded(read: FileText, name: str) -> FileText:
@@ -211,34 +229,46 @@ def _other(data: bytes, suffix: str, name: str) -> FileText:
             replace(t, place=" › ".join(filter(None, [file, t.place]))) for t in found.tables
         ]
 
-    found = formats.read(data, suffix, refuse, lambda page, charset: _html(page, name, charset).text, attached)
-    return FileText(found.title, found.text, csl=found.csl, tables=found.tables, places=found.places)
+    def page_text(page: bytes, charset: str) -> str:
+        tree, _ = _tree(page, name, charset)
+        return flow.markdown(flow.blocks(tree))
+
+    found = formats.read(data, suffix, refuse, page_text, attached)
+    return FileText(found.title, found.text, csl=found.csl, tables=found.tables, places=found.places, notes=found.notes)
 
 
-def _html(data: bytes, name: str, charset: str) -> FileText:
-    import trafilatura
-    from bs4 import BeautifulSoup
+def _tree(data: bytes, name: str, charset: str) -> tuple[HtmlElement, tuple[str, ...]]:
+    """Return the root of a page, and a note if its encoding was guessed."""
     from bs4.dammit import EncodingDetector
     from lxml import etree, html
 
     markup, notes = _decoded(data, name, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset)
     try:
-        tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
+        return html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8")), notes
     except etree.ParserError as error:  # the document has no elements
         raise UnreadableFile(name, "contains no text") from error
+
+
+def _html(data: bytes, name: str, charset: str) -> FileText:
+    import trafilatura
+    from lxml import html
+
+    tree, notes = _tree(data, name, charset)
     title = _one_line(tree.findtext(".//title") or "")
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
     csl, wall, refresh = _metadata(tree, title), walls.wall(tree, title), walls.refresh(tree)
-    if spans.repeat(tree) | _raise_powers(tree):
-        markup = html.tostring(tree, encoding="unicode")
-    article = len(markup) <= ARTICLE_CHARACTERS
-    text = trafilatura.extract(markup, output_format="markdown", include_comments=False) if article else None
-    if text is None:  # no article found: use all text of the page
-        soup = BeautifulSoup(markup, "lxml")
-        for element in soup(["script", "style", "template", "noscript", "title"]):
-            element.decompose()
-        text = soup.get_text("\n", strip=True)
+    for unseen in tree.xpath("//template[not(@shadowrootmode)] | //*[@hidden and @hidden!='until-found']"):
+        unseen.drop_tree()
+    spans.repeat(tree)
+    _raise_powers(tree)
+    markup = html.tostring(tree, encoding="unicode")
+    short = len(markup) <= ARTICLE_CHARACTERS
+    article = trafilatura.extract(markup, output_format="markdown", include_comments=False) if short else None
+    shown = flow.blocks(tree)
+    text, beside = flow.completed(article, shown) if article else (flow.markdown(shown), 0)
+    if beside:
+        notes = (*notes, f"left out, as menus, forms and margins of the page: {beside:,} characters")
     return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
 
 
@@ -318,26 +348,13 @@ def _one_line(text: str) -> str:
 
 def _pdf(data: bytes, name: str) -> FileText:
     from pypdf import PdfReader
-    from pypdf.errors import DependencyError, FileNotDecryptedError, PyPdfError
+    from pypdf.errors import DependencyError, FileNotDecryptedError
 
-    # pypdf warns that "broken PDF files might cause other Exceptions" without naming them: these are what objects of
-    # the wrong type or incomplete objects raise.
-    broken = (
-        PyPdfError,
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        NotImplementedError,
-        OSError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        zlib.error,
-    )
+    from research.web import pdf_text
+
     try:
         reader = PdfReader(io.BytesIO(data))
-        pages = pdf_text.pages(reader)
+        pages, notes = pdf_text.pages(reader)
         title = _one_line((reader.metadata and reader.metadata.title) or "")
         author = _one_line((reader.metadata and reader.metadata.author) or "")
     except DependencyError as error:
@@ -346,7 +363,7 @@ def _pdf(data: bytes, name: str) -> FileText:
         ) from error
     except FileNotDecryptedError as error:
         raise UnreadableFile(name, "is encrypted; save it without a password") from error
-    except broken as error:
+    except pdf_text.BROKEN as error:
         raise UnreadableFile(name, f"is a damaged pdf ({_short(error)}); save it again") from error
     if not any(page.text for page in pages):
         if any(page.lost for page in pages):
@@ -357,7 +374,7 @@ def _pdf(data: bytes, name: str) -> FileText:
     csl: dict[str, Any] = {"title": title, "author": [{"literal": author}] if author else []}
     text, at = places.joined(Part(f"page {number}", page.text) for number, page in enumerate(pages, 1))
     csl = {key: value for key, value in csl.items() if value}
-    return FileText(title, text, csl=csl, places=at, notes=pdf_text.notes(pages))
+    return FileText(title, text, csl=csl, places=at, notes=notes)
 
 
 def _docx(data: bytes, name: str) -> FileText:

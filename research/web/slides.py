@@ -1,11 +1,13 @@
-"""Read presentations (pptx): the words, tables and notes of each slide, in the order of the show."""
+"""Read presentations (pptx): the words, tables, charts and notes of each slide, in the order of the show."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from research.web import grid
+from research.web import drawings, grid, places
+from research.web.drawings import A, R, paragraphs
 from research.web.packages import BROKEN, Package
 from research.web.places import Part
 from research.web.table import Table
@@ -13,59 +15,95 @@ from research.web.table import Table
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-_A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
-_R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _MAIN, _CORE = "ppt/presentation.xml", "docProps/core.xml"
 
 
-def slides(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Part], list[Table]]:
-    """Return the title of a presentation, its slides, and the tables on them."""
+def slides(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Part], list[Table], tuple[str, ...]]:
+    """Return the title of a presentation, its slides, the tables on them, and what was left out."""
     try:
-        package = Package(data, refuse)
-        title = (package.xml(_CORE).findtext(f"{_DC}title") or "").strip() if _CORE in package.names else ""
-        related = package.related(_MAIN)
-        order = [each.get(f"{_R}id", "") for each in package.xml(_MAIN).iter(f"{_P}sldId")]
-        parts, tables = [], list[Table]()
-        for number, name in enumerate((related[each][1] for each in order if each in related), 1):
-            words, found = _slide(package, name, f"slide {number}")
-            parts.append(Part(f"slide {number}", words))
-            tables += found
+        deck = _Deck(Package(data, refuse))
+        parts = list(deck.parts())
     except BROKEN as error:
         raise refuse(f"is a damaged pptx ({type(error).__name__}: {str(error)[:160]}); save it again") from error
-    # What presentation programs call a new file is no title.
-    return "" if title.casefold() in ("powerpoint presentation", "presentation") else title, parts, tables
+    return deck.title, parts, deck.tables, deck.notes()
 
 
-def _slide(package: Package, name: str, place: str) -> tuple[str, list[Table]]:
-    root = package.xml(name)
-    tables: list[Table] = []
-    lines: list[str] = []
-    for body in root.iter(f"{_P}txBody", f"{_A}tbl"):
-        if body.tag == f"{_P}txBody":
-            heading = "# " if _is_title(body) else ""
-            lines += [f"{heading}{line}" for line in _paragraphs(body)]
-            continue
-        rows = [[" ".join(_paragraphs(cell)) or None for cell in row.iter(f"{_A}tc")] for row in body.iter(f"{_A}tr")]
-        lines += [f"| {' | '.join(cell or '' for cell in row)} |" for row in rows]
-        found = grid.table(rows, f"{place} › table {len(tables) + 1}")
-        tables += [found] if found else []
-    for kind, other in package.related(name).values():
-        if kind == "notesSlide" and other in package.names:
-            notes = [line for body in package.xml(other).iter(f"{_P}txBody") for line in _paragraphs(body)]
-            lines += ["Notes:", *notes] if any(not note.isdigit() for note in notes) else []
-    return "\n".join(lines), tables
+class _Deck:
+    def __init__(self, package: Package) -> None:
+        self._package = package
+        core = package.xml(_CORE).findtext(f"{_DC}title") if _CORE in package.names else ""
+        self.title = (core or "").strip()
+        self.tables: list[Table] = []
+        self._hidden: list[str] = []
+        self._left_out: Counter[str] = Counter()
+        self._counted: Counter[str] = Counter()
+        self._shown: set[str] = set()
+        """The layouts whose own text has been read: it is on each of their slides."""
+
+    def parts(self) -> Iterator[Part]:
+        related = self._package.related(_MAIN)
+        order = [each.get(f"{R}id", "") for each in self._package.xml(_MAIN).iter(f"{_P}sldId")]
+        for number, name in enumerate((related[each][1] for each in order if each in related), 1):
+            place = f"slide {number}"
+            yield Part(place, "\n".join(self._slide(name, place)))
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was left out, and which slides are not in the show."""
+        return (*places.left_out(self._left_out), *places.hidden(self._hidden))
+
+    def _slide(self, name: str, place: str) -> Iterator[str]:
+        root = self._package.xml(name)
+        if root.get("show") in ("0", "false"):
+            self._hidden.append(place)
+        yield from self._shapes(name, root, place)
+        for kind, other in self._package.related(name).values():
+            if other not in self._package.names:
+                continue
+            if kind == "notesSlide":
+                notes = [line for body in self._package.xml(other).iter(f"{_P}txBody") for line in paragraphs(body)]
+                yield from ["Notes:", *notes] if any(not note.isdigit() for note in notes) else []
+            elif kind == "comments":
+                self._left_out["comment"] += sum(1 for _ in self._package.xml(other).iter("{*}cm"))
+            elif kind == "slideLayout":
+                yield from self._behind(other, place)
+
+    def _behind(self, name: str, place: str) -> Iterator[str]:
+        """Yield what a layout and its master show on their slides, with the first of these."""
+        if name in self._shown:
+            return
+        self._shown.add(name)
+        root = self._package.xml(name)
+        for shape in list(root.iter(f"{_P}sp")):
+            above = shape.getparent()
+            if above is not None and next(shape.iter(f"{_P}ph"), None) is not None:  # only says where words belong
+                above.remove(shape)
+        yield from self._shapes(name, root, place)
+        for kind, other in self._package.related(name).values():
+            if kind == "slideMaster" and root.get("showMasterSp") not in ("0", "false"):
+                yield from self._behind(other, place)
+
+    def _shapes(self, name: str, root: _Element, place: str) -> Iterator[str]:
+        self._left_out += drawings.pictures(root)
+        for body in root.iter(f"{_P}txBody", f"{A}tbl", *drawings.DRAWN):
+            if body.tag == f"{_P}txBody":
+                heading = "# " if _is_title(body) else ""
+                yield from (f"{heading}{line}" for line in paragraphs(body))
+            elif body.tag == f"{A}tbl":
+                yield from self._table(body, place)
+            else:
+                yield from drawings.drawn(self._package, name, body)
+
+    def _table(self, element: _Element, place: str) -> Iterator[str]:
+        rows = [[" ".join(paragraphs(cell)) or None for cell in row.iter(f"{A}tc")] for row in element.iter(f"{A}tr")]
+        yield from (f"| {' | '.join(cell or '' for cell in row)} |" for row in rows)
+        if found := grid.table(rows, f"{place} › table {self._counted[place] + 1}"):
+            self._counted[place] += 1
+            self.tables.append(found)
 
 
 def _is_title(body: _Element) -> bool:
     shape = body.getparent()
     kinds = [each.get("type") for each in shape.iter(f"{_P}ph")] if shape is not None else []
     return any(kind in ("title", "ctrTitle") for kind in kinds)
-
-
-def _paragraphs(body: _Element) -> Iterator[str]:
-    for paragraph in body.iter(f"{_A}p"):
-        pieces = [" " if each.tag == f"{_A}br" else each.text or "" for each in paragraph.iter(f"{_A}t", f"{_A}br")]
-        if text := " ".join("".join(pieces).split()):
-            yield text

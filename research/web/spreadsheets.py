@@ -7,52 +7,61 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from research.web import grid
+from research.web import grid, open_documents, sheets
 from research.web.packages import BROKEN, OLE, Package
 from research.web.places import Part, columns_of
+from research.web.sheets import Beside
 from research.web.table import MAX_CELLS, MAX_COLUMNS, MAX_TABLES, Cell, Column, ColumnType, Table
 from research.web.table_text import as_text
 
-SUFFIXES = (".xlsx", ".xlsm", ".xls", ".ods")
+SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _LINES = 5_000
 """Most lines kept of a sheet that is no table."""
 
 Refuse = Callable[[str], Exception]
-Read = tuple[list[Part], list[Table]]
+Read = tuple[list[Part], list[Table], tuple[str, ...]]
 
 
 def workbook(data: bytes, suffix: str, refuse: Refuse) -> Read:
-    """Return the sheets that are not empty, each as text and, where it is one, as a table."""
-    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+    """Return the sheets that are not empty, each as text and, where it is one, as a table; and what was left out."""
+    from python_calamine import CalamineError, PasswordError
 
+    around = Beside()
     try:
         if suffix != ".xls" and not data.startswith(OLE):
-            Package(data, refuse)  # finds bombs, which calamine would unpack
+            package = Package(data, refuse)  # finds bombs, which calamine would unpack
+            around = sheets.beside(package) if suffix != ".ods" else open_documents.beside(package)
         elif suffix != ".xls":
             raise refuse("is encrypted; save it without a password")
-        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-        parts, tables, room = [], [], MAX_CELLS
-        for name in book.sheet_names[:MAX_TABLES]:
-            sheet = book.get_sheet_by_name(name)
-            if not sheet.height or not sheet.width or sheet.start is None:
-                continue
-            width = min(sheet.width, MAX_COLUMNS)
-            most = max(0, room // width)
-            rows = [[_cell(each) for each in row[:width]] for row in sheet.to_python(nrows=min(sheet.height, most))]
-            room -= len(rows) * width
-            top, left = sheet.start[0] + 1, sheet.start[1] + 1
-            found = grid.table(rows, name, row=top, column=left)
-            if found is None:
-                parts.append(Part(name, "\n".join(_lines(rows))))
-                continue
-            tables.append(found)
-            parts.append(Part(name, _with_rest(as_text(found), sheet.height - len(rows)), columns_of(found)))
+        parts, tables = _sheets(data, around)
     except PasswordError as error:
         raise refuse("is encrypted; save it without a password") from error
     except (CalamineError, *BROKEN) as error:
         if "password" in str(error).lower():
             raise refuse("is encrypted; save it without a password") from error
         raise refuse(f"is a damaged {suffix[1:]} ({str(error)[:160]}); save it again") from error
+    return parts, tables, around.notes()
+
+
+def _sheets(data: bytes, around: Beside) -> tuple[list[Part], list[Table]]:
+    from python_calamine import CalamineWorkbook
+
+    book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+    parts, tables, room = list[Part](), list[Table](), MAX_CELLS
+    for name in [*book.sheet_names, *(name for name in around.lines if name not in book.sheet_names)][:MAX_TABLES]:
+        sheet = book.get_sheet_by_name(name) if name in book.sheet_names else None
+        if sheet is not None and sheet.height and sheet.width and sheet.start is not None:
+            width = min(sheet.width, MAX_COLUMNS)
+            most = max(0, room // width)
+            rows = [[_cell(each) for each in row[:width]] for row in sheet.to_python(nrows=min(sheet.height, most))]
+            room -= len(rows) * width
+            found = grid.table(rows, name, row=sheet.start[0] + 1, column=sheet.start[1] + 1)
+            if found is None:
+                parts.append(Part(name, "\n".join(_lines(rows))))
+            else:
+                tables.append(found)
+                parts.append(Part(name, _with_rest(as_text(found), sheet.height - len(rows)), columns_of(found)))
+        parts.append(Part(name, "\n".join(around.lines.get(name, []))))
     return parts, tables
 
 
@@ -107,7 +116,7 @@ def parquet(data: bytes, refuse: Refuse) -> Read:
     rows = rows[:most]
     heads = tuple(Column(name, _type(file.schema_arrow.field(name).type), at=at) for at, name in enumerate(names, 1))
     found = Table(heads, tuple(rows), tuple(range(1, len(rows) + 1)), left_out=total - len(rows))
-    return [Part("", as_text(found), columns_of(found))], [found] if rows else []
+    return [Part("", as_text(found), columns_of(found))], [found] if rows else [], ()
 
 
 def _type(arrow: Any) -> ColumnType:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from research.web import grid
+from research.web import drawings, grid, places
 from research.web.table import Table
 from research.web.word_lists import Lists
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _V = "{urn:schemas-microsoft-com:vml}"
@@ -35,15 +34,11 @@ _SKIPPED = {
 """Properties, and what stands beside the text that is shown; `Fallback` repeats `Choice`."""
 _LEFT_OUT = {
     "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic": "picture",
-    "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart": "chart",
-    "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds": "diagram",
     f"{_V}imagedata": "picture",
     f"{_W}object": "embedded object",
     f"{_W}altChunk": "embedded document",
 }
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
-_BETWEEN = {f"{_M}f": "/", f"{_M}sSup": "^", f"{_M}sSub": "_"}
-"""What separates the two parts of a formula: without it, a half would be read as 12."""
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _CITING = re.compile(r"\s{0,9}\[?\d[\d,;\s–-]{0,40}\]?\s{0,9}")
 """What is raised to cite a source."""
@@ -117,8 +112,7 @@ class _Reader:
     def notes(self) -> tuple[str, ...]:
         """Return what was left out, and why."""
         self._left_out["comment"] = sum(1 for _ in self._children("comments"))
-        said = [f"{n} {what}{'s' if n > 1 else ''}" for what, n in sorted(self._left_out.items()) if n]
-        return (f"not read, because only the text that is shown is: {', '.join(said)}",) if said else ()
+        return places.left_out(self._left_out)
 
     def beside(self, kind: str) -> Iterator[str]:
         """Yield the blocks of the headers or footers of all sections."""
@@ -163,14 +157,14 @@ class _Reader:
 
     def _inline(self, element: _Element) -> Iterator[str]:
         """Yield the text of a paragraph or a part of it."""
-        if (between := _BETWEEN.get(str(element.tag))) is not None:
-            parts = ["".join(self._inline(each)) for each in element if not str(each.tag).endswith("Pr")]
-            yield between.join(f"({part})" if len(part) > 1 and not part.isalnum() else part for part in parts)
+        if drawings.is_formula(element):
+            parts = ("".join(self._inline(each)) for each in element if not str(each.tag).endswith("Pr"))
+            yield drawings.formula(element, parts)
             return
         raised = any(each.get(f"{_W}val") == "superscript" for each in element.iterfind(f"{_W}rPr/{_W}vertAlign"))
         for child in element.iterchildren():
             name = str(child.tag).removeprefix(_W)
-            if child.tag in (f"{_W}t", f"{_M}t"):
+            if child.tag in (f"{_W}t", f"{drawings.M}t"):
                 yield self._raised(child.text or "") if raised else child.text or ""
             elif self._linked and name in ("hyperlink", "instrText", "fldChar"):
                 yield from self._address(child, name)
@@ -190,6 +184,8 @@ class _Reader:
                     self._attach("Note: ", note)
             elif name == "txbxContent":
                 self._attach("", child)
+            elif child.tag in drawings.DRAWN:
+                self._drawn(child)
             elif self._is_shown(child):
                 yield from self._inline(child)
 
@@ -211,6 +207,15 @@ class _Reader:
     def _attach(self, before: str, element: _Element) -> None:
         if text := "\n\n".join(self.blocks(element, inner=True)):
             self._after.append(before + text)
+
+    def _drawn(self, element: _Element) -> None:
+        """Attach the words and figures of a chart or a diagram."""
+        from lxml import etree
+
+        rel = self._part.rels.get(drawings.reference(element))
+        if rel is not None and not rel.is_external:
+            root = etree.fromstring(rel.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
+            self._after.append("\n".join(drawings.chart(root)))
 
     def _is_shown(self, element: _Element) -> bool:
         if element.tag in _LEFT_OUT:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pypdf import PdfWriter
 
 from research.errors import ConfigError, ToolError
@@ -42,12 +43,14 @@ class Site:
         self.replies: dict[str, Reply] = {}
         self.asked: list[tuple[str, str | None]] = []
         self.cookies: list[str | None] = []
+        self.agents: list[str | None] = []
         site = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 site.asked.append((self.path, self.headers["Host"]))
                 site.cookies.append(self.headers["Cookie"])
+                site.agents.append(self.headers["User-Agent"])
                 status, headers, body = site.replies[self.path]
                 self.send_response(status)
                 for name, value in headers.items():
@@ -661,3 +664,28 @@ def test_vet_returns_an_accepted_url_as_it_would_be_requested(site: Site) -> Non
     assert vet("http://8.8.8.8/a#b") == ("http://8.8.8.8/a", False)
     assert vet(f"http://{site.host}/a", policy=site.policy) == (f"http://{site.host}/a", True)
     assert site.asked == []
+
+
+def test_a_refusal_is_told_in_the_words_of_the_page(site: Site) -> None:
+    page = "<title>403</title><p>Please set a user agent with a contact; see our <a href=/p>policy</a>.</p>"
+    url = site.says("/no", page, 403, content_type="text/html")
+    with pytest.raises(
+        ToolError, match="answered with status 403 and says: '403 Please set a user agent with a contact"
+    ):
+        fetch(url, policy=site.policy)
+
+
+def test_a_site_is_told_whom_to_contact(site: Site) -> None:
+    fetch(site.says("/a", ARTICLE), policy=replace(site.policy, contact="mailto:ana@example.org"))
+    assert site.agents == ["Mozilla/5.0 (compatible; ResearchWorkbench/0.1; mailto:ana@example.org)"]
+
+
+def test_a_busy_server_is_asked_again_once_after_the_wait_that_it_names(site: Site) -> None:
+    url = site.says("/busy", "", 503, retry_after="0")
+    with pytest.raises(ToolError, match="status 503"):
+        fetch(url, policy=site.policy)
+    assert len(site.asked) == 2
+    site.says("/busy", "", 429, retry_after="60")
+    with pytest.raises(ToolError, match="status 429"):
+        fetch(url, policy=site.policy)
+    assert len(site.asked) == 3

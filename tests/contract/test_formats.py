@@ -89,6 +89,8 @@ def test_every_unreadable_file_is_listed_with_the_reason(
         (".pptx", "a.pptx › slide 2"),
         (".xlsx", "a.xlsx › Facts › B5:C5"),
         (".ods", "a.ods › F › A2:B2"),
+        (".odp", "a.odp › slide 2"),
+        (".odt", "a"),
         (".csv", "a.csv › A3:B3"),
         (".parquet", "a.parquet › A2:B2"),
         (".epub", "The title (a.epub › Chapter 1)"),

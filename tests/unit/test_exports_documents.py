@@ -32,6 +32,7 @@ from research.exports.html import html
 from research.exports.markdown import markdown
 from research.exports.pdf import pdf
 from research.exports.progress import OUTCOMES
+from research.exports.right_to_left import shaped, visual
 from research.exports.words import SYMBOLS, Words
 from research.types import Citation, Source
 from tests.fuzz import up_to
@@ -477,3 +478,41 @@ def test_a_question_longer_than_a_property_of_a_file_may_be_is_exported() -> Non
     view = run_of(report="Yes.")
     view.question = "How many people live in Japan? " * 20
     assert word.Document(io.BytesIO(docx(view))).core_properties.title.startswith("How many")
+
+
+def test_no_figure_of_a_table_of_nine_columns_is_broken() -> None:
+    years = " | ".join(map(str, range(2015, 2023)))
+    figures = " | ".join(f"{n},234,567" for n in range(1, 9))
+    text = pdf_text(pdf(run_of(source(1), report=f"| Country | {years} |\n|---|{'---:|' * 8}\n| Norway | {figures} |")))
+    assert [n for n in range(1, 9) if f"{n},234,567" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("pieces", "backwards", "shown"),
+    [
+        (["In (", "שלום", " ", "עולם", ") 2024"], False, "In (םלוע םולש) 2024"),
+        (["שלום", " ", "(2024)", " abc"], True, "abc (2024) םולש"),
+        (["a", " b"], False, "a b"),
+    ],
+)
+def test_text_from_right_to_left_is_drawn_in_the_order_that_readers_see(
+    pieces: list[str], backwards: bool, shown: str
+) -> None:
+    assert "".join(text for _, text in visual(pieces, backwards=backwards)) == shown
+
+
+def test_arabic_letters_have_the_shapes_of_their_neighbours() -> None:
+    assert shaped("بلغ لا abc") == "ﺑﻠﻎ ﻻ abc"
+    assert shaped("دار") == "ﺩﺍﺭ"
+
+
+def test_a_paragraph_from_right_to_left_is_marked_as_one() -> None:
+    view = run_of(source(1), report="שלום עולם, 2024 [1].\n\nAn English line with שלום.")
+    assert html(view).count('dir="rtl"') == 1
+    paragraphs = [each for each in word.Document(io.BytesIO(docx(view))).paragraphs if "שלום" in each.text]
+    assert ["<w:bidi/>" in each._p.xml for each in paragraphs] == [True, False]
+
+
+def test_pictures_of_several_characters_have_no_leftovers_in_a_pdf() -> None:
+    text = pdf_text(pdf(run_of(source(1), report="Signs: 👍🏽 👩‍🚀 1️⃣ 🇩🇪 ❤️ end [1].")))
+    assert re.sub(r"\s", "", text.split("Signs:")[1].split("end")[0]) == "👍👩🚀1[DE]❤"

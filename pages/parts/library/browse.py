@@ -58,7 +58,7 @@ def draw(bench: Workbench, name: str) -> None:
         _map(bench.library, info)
     else:
         _list(bench.library, info)
-    _unreadable(bench.library, name)
+    _left_out(bench.library, name)
 
 
 def _list(library: Library, info: CollectionInfo) -> None:
@@ -140,15 +140,21 @@ def _group(collection: str, spot: Spot) -> str:
     return "/".join(unquote(spot.url).split("/")[3:-1]) or t("top folder")
 
 
-def _unreadable(library: Library, name: str) -> None:
+def _left_out(library: Library, name: str) -> None:
+    """List the files that were not read, or not as a whole."""
     try:
-        failed = library.unreadable(name)
+        failed, partial = library.unreadable(name), library.partial(name)
     except ConfigError:
         return  # removed meanwhile
     if failed:
         with st.expander(t("{files} could not be read", files=count(len(failed), "file")), icon=":material/warning:"):
             for path, reason in failed:
                 st.markdown(f"{plain(path.name)} — {plain(reason)}  \n:small[:gray[{plain(str(path))}]]")
+    if partial:
+        files = count(len({file for file, _ in partial}), "file")
+        with st.expander(t("{files} read in part", files=files), icon=":material/info:"):
+            for file, note in partial:
+                st.markdown(f"{plain(file)} — {plain(note)}")
 
 
 def _viewed(view: str) -> None:

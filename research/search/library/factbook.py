@@ -57,6 +57,8 @@ class Document(Struct, frozen=True):
     text: str
     names: str = ""
     """Other names of its subject; searched, not shown."""
+    notes: str = ""
+    """What was left out of its file and why, a line each."""
     searched: int | None = None
     """Length of the beginning of the text that is searched; None searches all of it, 0 makes it readable only."""
 
@@ -90,7 +92,7 @@ def documents() -> Iterator[Document]:
         compared += [place] if place else []
     for found in comparisons(compared):
         url = address(found.label, *found.path)
-        yield Document(url, f"{TITLE} · {found.title}", found.text, _COMPARING, found.searched)
+        yield Document(url, f"{TITLE} · {found.title}", found.text, _COMPARING, searched=found.searched)
 
 
 _COMPARING = "ranking of countries; highest; lowest"

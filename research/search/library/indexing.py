@@ -109,10 +109,10 @@ def add_folder(
                 connection.execute("UPDATE documents SET mtime = ? WHERE url = ?", [change.mtime, url])
                 unchanged += 1
             else:
-                names = " ".join(file.relative_to(folder).with_suffix("").parts)
-                title, body, names = map(storage.storable, (change.text.title, change.text.text, names))
+                names, read = " ".join(file.relative_to(folder).with_suffix("").parts), change.text
+                said = storage.storable
                 scope = storage.ensure_collection(connection, str(folder))
-                document, read = Document(url, title, body, names), change.text
+                document = Document(url, said(read.title), said(read.text), said(names), said("\n".join(read.notes)))
                 storage.store(
                     connection, scope, document, change.mtime, change.digest, parts=read.places, tables=read.tables
                 )

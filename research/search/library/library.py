@@ -70,7 +70,7 @@ class Library:
         connection = self._file.connection()
         shown = "collection IN (SELECT id FROM collections WHERE forgotten IS NULL)"
         row = connection.execute(
-            f"SELECT url, title, text, names FROM documents WHERE url = ? AND {shown}", [url]
+            f"SELECT url, title, text, names, notes FROM documents WHERE url = ? AND {shown}", [url]
         ).fetchone()
         if row is not None:
             return Document(*row)
@@ -119,6 +119,12 @@ class Library:
         connection = self._file.connection()
         (scope,) = storage.collection_ids(connection, [collection])
         return overview.unreadable(connection, scope)
+
+    def partial(self, collection: str) -> list[tuple[str, str]]:
+        """List the files of a folder that were read in part, each with what was left out and why."""
+        connection = self._file.connection()
+        (scope,) = storage.collection_ids(connection, [collection])
+        return overview.partial(connection, scope)
 
     def spots(self, collection: str, limit: int = 1_000) -> list[Spot]:
         """Return the map of a collection: its documents that have vectors, or a sample of them."""

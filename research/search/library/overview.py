@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -90,6 +91,15 @@ def unreadable(connection: sqlite3.Connection, collection: int) -> list[tuple[Pa
     """List the files of a collection that could not be read, with the reason."""
     rows = connection.execute("SELECT path, reason FROM unreadable WHERE collection = ? ORDER BY path", [collection])
     return [(Path(path), reason) for path, reason in rows]
+
+
+def partial(connection: sqlite3.Connection, collection: int) -> list[tuple[str, str]]:
+    """List the files of a collection of which something was left out, each note by itself."""
+    rows = connection.execute(
+        "SELECT url, notes FROM documents WHERE collection = ? AND notes != '' ORDER BY url LIMIT ?",
+        [collection, storage.LISTED],
+    )
+    return [(unquote(url.rpartition("/")[2]), note) for url, notes in rows for note in notes.splitlines()]
 
 
 def record_indexing(connection: sqlite3.Connection, folder: str, now: float, failed: list[tuple[Path, str]]) -> None:

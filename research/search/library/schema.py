@@ -53,6 +53,11 @@ _VERSIONS = (
         "UPDATE documents SET mtime = 0, sha256 = '' WHERE url LIKE '%.xls%' OR url LIKE '%.ods' "
         "OR url LIKE '%.csv' OR url LIKE '%.tsv'",
     ),
+    (
+        # What was left out of a file, a line each.  More is read of most formats: files are read again when they are refreshed.
+        "ALTER TABLE documents ADD COLUMN notes TEXT NOT NULL DEFAULT ''",
+        "UPDATE documents SET mtime = 0, sha256 = '' WHERE url LIKE 'library://folder-%'",
+    ),
 )
 
 

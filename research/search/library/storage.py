@@ -113,9 +113,9 @@ def store(
     if not new:
         delete(connection, [document.url])
     row = connection.execute(
-        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, bytes)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, length(CAST(?4 AS BLOB)))""",
-        [collection, document.url, document.title, document.text, document.names, mtime, digest],
+        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, notes, bytes)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, length(CAST(?4 AS BLOB)))""",
+        [collection, document.url, document.title, document.text, document.names, mtime, digest, document.notes],
     )
     for table in tables:
         connection.execute(

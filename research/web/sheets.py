@@ -1,0 +1,98 @@
+"""Read what a workbook shows beside its cells: text boxes, charts, heads of printed pages, and what it hides."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from research.web import drawings, places
+from research.web.drawings import R, paragraphs
+
+if TYPE_CHECKING:
+    from research.web.packages import Package
+
+_MAIN = "xl/workbook.xml"
+_PIECE = 2**20
+_NO_VALUE = re.compile(
+    rb'<c\b(?![^>]{0,200}\bt="str")[^>]{0,200}>\s{0,9}<f\b[^>]{0,200}(?:/>|>[^<]{0,9000}</f>)\s{0,9}(?:<v\s?/>|<v></v>)?\s{0,9}</c>'
+)
+"""A formula without a result; an empty text is one."""
+_PROMPT = re.compile(rb'<dataValidation [^>]{0,999}\bprompt="')
+_HEAD = re.compile(rb"<headerFooter.{0,20000}?</headerFooter>", re.S)
+_CODE = re.compile(r'&(?:"[^"]{0,99}"|\d{1,3}|K[0-9A-F+-]{5,6}|[A-Z])')
+"""Fonts, sizes, and fields such as the number of the page."""
+
+
+class Beside(Struct):
+    """What a workbook shows beside its cells."""
+
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    """By the name of the sheet."""
+    hidden: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    without_value: int = 0
+    """Formulas whose result the file does not keep."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was left out, and which sheets are hidden."""
+        count = self.without_value
+        formulas = f"{count:,} formula{'s' if count > 1 else ''} without a saved result; open the file in a spreadsheet"
+        return (
+            *places.left_out(self.left_out),
+            *places.hidden(self.hidden),
+            *([f"{formulas} program and save it again"] if count else []),
+        )
+
+
+def beside(package: Package) -> Beside:
+    """Return what an xlsx file shows beside its cells.  Raises one of `BROKEN`."""
+    found = Beside()
+    if _MAIN not in package.names:
+        return found  # a binary workbook (xlsb)
+    related = package.related(_MAIN)
+    for sheet in package.xml(_MAIN).iter("{*}sheet"):
+        name, part = sheet.get("name", ""), related.get(sheet.get(f"{R}id", ""), ("", ""))[1]
+        if sheet.get("state") in ("hidden", "veryHidden"):
+            found.hidden.append(f"sheet {name}")
+        if part in package.names:
+            found.lines[name] = [*_heads(package, part, found), *_parts(package, part, found)]
+    return found
+
+
+def _heads(package: Package, part: str, found: Beside) -> Iterator[str]:
+    """Yield the head and the foot of the printed page; a sheet may be too big to be parsed as a whole."""
+    from lxml import etree
+
+    end = b""
+    for piece in package.pieces(part, _PIECE):
+        whole = end + piece
+        cut = whole.rfind(b"</c>") + 4 if b"</c>" in whole else max(0, len(whole) - _PIECE // 8)
+        found.without_value += len(_NO_VALUE.findall(whole[:cut]))
+        end = whole[cut:]
+    found.left_out["message of an input cell"] += len(_PROMPT.findall(end))
+    for head in _HEAD.findall(end):
+        said = (_CODE.sub(" ", each.text or "").split() for each in etree.fromstring(_unprefixed(head)))
+        yield from dict.fromkeys(" ".join(words) for words in said if words)
+
+
+def _unprefixed(head: bytes) -> bytes:
+    return re.sub(rb"<(/?)\w{1,20}:", rb"<\1", head)
+
+
+def _parts(package: Package, part: str, found: Beside) -> Iterator[str]:
+    for kind, name in package.related(part).values():
+        if name not in package.names:
+            continue
+        if kind in ("comments", "threadedComment"):
+            tag = "comment" if kind == "comments" else "threadedComment"
+            refs = {each.get("ref") for each in package.xml(name).iter(f"{{*}}{tag}")}
+            found.left_out["comment"] = max(found.left_out["comment"], len(refs))
+        elif kind == "drawing":
+            root = package.xml(name)
+            found.left_out += drawings.pictures(root)
+            for body in root.iter("{*}txBody", *drawings.DRAWN):
+                yield from paragraphs(body) if body.tag not in drawings.DRAWN else drawings.drawn(package, name, body)

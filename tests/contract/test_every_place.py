@@ -1,0 +1,114 @@
+"""No reader drops visible text without a word: markers in every place that can hold text are read, or a note names them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import fpdf
+import pytest
+
+from research.search.library.library import Library
+from research.tools.visit import VisitTool
+from research.web.readers import FileText, read_bytes
+from tests import desk
+from tests.marked import FORMATS, Format
+
+SYLLABLES = "ba de fi go lu ma ne pi ro su ta ve zo kri dra sto".split()
+
+
+def written(form: Format, seed: int) -> tuple[dict[str, str], bytes]:
+    """Return the markers of a document with all places in a random order, and the document."""
+    chance = random.Random(seed)
+    places = [*form.shown, *form.said, *form.unseen]
+    chance.shuffle(places)
+    markers = {place: f"Q{number}".join(chance.choices(SYLLABLES, k=3)) for number, place in enumerate(places)}
+    return markers, form.write(markers)
+
+
+def said(read: FileText) -> str:
+    """Return all that a document says to its reader."""
+    return "\n".join([read.title, read.text, *(place.name for place in read.places)]).casefold()
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_text_in_every_place_is_read_or_a_note_says_that_it_is_not(suffix: str, seed: int) -> None:
+    form = FORMATS[suffix]
+    markers, data = written(form, seed)
+    read = read_bytes(data, suffix, f"n{suffix}")
+    text, notes = said(read), "\n".join(read.notes)
+    assert [place for place in form.shown if markers[place].casefold() not in text] == []
+    assert [place for place, note in form.said.items() if note not in notes] == []
+    assert [place for place in form.unseen if markers[place].casefold() in text] == []
+
+
+def test_what_is_left_out_of_a_file_is_kept_and_told(tmp_path: Path) -> None:
+    (tmp_path / "a.docx").write_bytes(
+        FORMATS[".docx"].write({"paragraph": "The dam is 93 m high.", "comment": "Check this."})
+    )
+    library = Library(tmp_path / "home")
+    library.add_folder(tmp_path)
+    note = "not read, because only the text that is shown is: 1 comment"
+    assert library.partial(str(tmp_path)) == [("a.docx", note)]
+    (hit,) = library.search("dam")
+    assert VisitTool(library)(hit.url, "height of the dam").text == f"(of this page: {note})"
+
+
+@pytest.mark.parametrize("title", ["untitled", "Untitled", "无标题", "Document1"])
+def test_what_programs_call_a_new_file_is_no_title(title: str) -> None:
+    made = fpdf.FPDF()
+    made.add_page()
+    made.set_font("Helvetica")
+    made.text(20, 20, "The dam is 93 m high.")
+    made.set_title(title)
+    read = read_bytes(bytes(made.output()), ".pdf", "dams.pdf")
+    assert (read.title, read.csl) == ("dams.pdf", {})
+
+
+def test_formulas_whose_result_is_not_saved_are_said() -> None:
+    cells = '<c r="A1"><v>1</v></c><c r="B1"><f>A1</f></c><c r="C1"><f>A1</f><v></v></c><c r="D1" t="str"><f>""</f><v></v></c>'
+    sheet = f'<worksheet xmlns="{desk.SHEET}"><sheetData><row r="1">{cells}</row></sheetData></worksheet>'
+    read = read_bytes(
+        desk.replaced(desk.workbook({"S": [[1]]}), "xl/worksheets/sheet1.xml", sheet.encode()), ".xlsx", "n"
+    )
+    assert read.notes == (
+        "2 formulas without a saved result; open the file in a spreadsheet program and save it again",
+    )
+
+
+@pytest.mark.parametrize(
+    ("suffix", "named"),
+    [
+        (".docx", ".doc"),
+        (".docx", ".pdf"),
+        (".rtf", ".doc"),
+        (".xlsx", ".csv"),
+        (".odt", ".docx"),
+        (".pdf", ".txt"),
+        (".html", ".xls"),
+    ],
+)
+def test_a_file_with_the_wrong_suffix_is_read_as_what_it_is(suffix: str, named: str) -> None:
+    _, data = written(FORMATS[suffix], 0)
+    assert read_bytes(data, named, "n").text == read_bytes(data, suffix, "n").text
+
+
+def test_text_that_is_named_as_a_spreadsheet_is_a_table() -> None:
+    (table,) = read_bytes(b"year\tkm\n2023\t12\n2024\t15\n", ".xls", "n").tables
+    assert table.rows == ((2023, 12), (2024, 15))
+
+
+def test_what_an_article_lost_is_put_back_in_its_place_and_menus_are_not() -> None:
+    page = """<title>Orvik</title><body><nav><a href=/a>Home</a> Choose a page</nav><article><h1>Orvik</h1>
+    <p>The harbour of Orvik was opened in 1931 and has twelve berths for ships of the coast.</p>
+    <h2>Museum<span><a href=/e>[edit]</a></span></h2><figure><img src=x><figcaption>The crane in 1950</figcaption></figure>
+    <dl><dt>Opening hours<dd>10 to 17</dl><p>The <a href=/m>museum of the harbour</a> shows how its crane was moved along the quay
+    in <time>May 1950</time>, and who paid 3 &times; 10<sup>6</sup> crowns for it.<sup><a href=#n1>[1]</a></sup></p>
+    <p>See also: <a href=/x>Harbours of the west coast of the country</a></p></article><footer>All rights reserved</footer>"""
+    read = read_bytes(page.encode(), ".html", "n")
+    wanted = ["Orvik was opened", "Museum", "The crane in 1950", "Opening hours", "10 to 17", "May 1950", "3 × 10"]
+    assert sorted(wanted, key=read.text.index) == wanted
+    assert [each for each in wanted if read.text.count(each) != 1] == []
+    assert "106" not in read.text and "Choose" not in read.text and "rights" not in read.text
+    assert read.notes == ("left out, as menus, forms and margins of the page: 32 characters",)

@@ -1,0 +1,94 @@
+"""Tables, fonts and forms of pdf files, as printing programs write them."""
+
+from __future__ import annotations
+
+import fpdf
+import pytest
+from matplotlib import get_data_path
+
+from research.web.isolated import read_isolated
+from research.web.pdf_tables import tables
+
+ROWS = (
+    ("Region", "2021", "2022", "2023"),
+    ("North", "810", "", "870"),
+    ("South", "", "902", ""),
+    ("East", "11", "12", "13"),
+)
+READ = "| Region | 2021 | 2022 | 2023 |\n| --- | --- | --- | --- |\n| North | 810 |  | 870 |\n| South |  | 902 |  |\n| East | 11 | 12 | 13 |"
+
+
+def page() -> fpdf.FPDF:
+    made = fpdf.FPDF()
+    made.set_compression(False)
+    made.add_page()
+    made.set_font("Helvetica", size=11)
+    return made
+
+
+def write(made: fpdf.FPDF, text: str) -> None:
+    made.multi_cell(0, text=text, new_x="LMARGIN", new_y="NEXT")
+
+
+def test_an_empty_cell_keeps_its_column() -> None:
+    made = page()
+    write(made, "Output by region and year, as the ministry reports it.")
+    with made.table() as table:
+        for cells in ROWS:
+            table.row(cells)
+    write(made, "All figures are in tons.")
+    text = read_isolated(bytes(made.output()), ".pdf", "n").text
+    assert text == f"Output by region and year, as the ministry reports it.\n\n{READ}\n\nAll figures are in tons."
+
+
+def test_cells_that_are_written_line_by_line_are_a_row() -> None:
+    made = page()
+    for down, cells in enumerate(ROWS):
+        for across, cell in enumerate(cells):
+            made.text(20 + 40 * across, 20 + 8 * down, cell)
+    assert read_isolated(bytes(made.output()), ".pdf", "n").text == READ
+
+
+def test_a_table_that_is_written_by_columns_is_said_to_be_uncertain() -> None:
+    made = page()
+    for across in range(4):
+        for down, cells in enumerate(ROWS):
+            made.text(20 + 40 * across, 20 + 8 * down, cells[across])
+    read = read_isolated(bytes(made.output()), ".pdf", "n")
+    assert read.notes == (
+        "page 1: a table with empty cells, of which the columns are uncertain; compare its figures with the file",
+    )
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "The first column of prose     and the second one, which\nis as long as the other       goes on beside it here",
+        "One line.\nAnother line.\nA third one.",
+        "Name      Anna Berg\nStreet    Long Road\nTown      Orvik",
+    ],
+    ids=["columns of prose", "lines", "a form"],
+)
+def test_what_is_no_table_is_left_as_it_is(layout: str) -> None:
+    assert list(tables(layout)) == []
+
+
+def test_a_heading_over_several_columns_is_not_part_of_the_table() -> None:
+    (rows,) = tables("          Output in tons\nRegion    2021     2022\nNorth      810\nSouth               902")
+    assert rows == [["Region", "2021", "2022"], ["North", "810", ""], ["South", "", "902"]]
+
+
+def test_a_font_that_contradicts_the_table_of_its_letters_is_not_read() -> None:
+    made = page()
+    write(made, "The dam is 93 metres high.")
+    made.add_font("other", fname=f"{get_data_path()}/fonts/ttf/DejaVuSans.ttf")
+    made.set_font("other", size=11)
+    write(made, "The yearly inspection")
+    data = bytes(made.output())
+    read = read_isolated(data, ".pdf", "n")
+    assert (read.text, read.notes) == ("The dam is 93 metres high.\nThe yearly inspection", ())
+    wrong = data.replace(b"<0063>", b"<0046>")  # c is said to be F
+    assert wrong != data
+    read = read_isolated(wrong, ".pdf", "n")
+    assert read.text == "The dam is 93 metres high."
+    assert "page 1: text left out, because its font does not say, or says falsely" in read.notes[0]
