@@ -216,7 +216,7 @@ Denmark has `5 million cows. Yes` and 6 million people.
 | Country | People |
 |---|---:|
 | Norway | 5 million |
-| Sweden | 10 million [1] |
+| Sweden | 9 million [1] |
 
 - Finland has *6 million people*
 
