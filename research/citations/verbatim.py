@@ -9,10 +9,8 @@ from functools import cache, cached_property, lru_cache
 from itertools import islice, pairwise
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from research._util.amounts import SCALES
-from research._util.glossary import chinese_label
 from research.citations.labelled import label_of
 from research.citations.language import listed, openings, says
 from research.citations.marks import sentences_of
@@ -55,22 +53,38 @@ class Token(Struct, frozen=True):
     end: int
 
 
-class Stated(Struct, frozen=True, dict=True):
-    """A sentence of a source: its parts, each with whether a claim may leave it out."""
+Differences = list[tuple[Token, Token]]
+"""Numbers of a claim, each with that of the sentence in its place."""
 
-    n: int
-    text: str
+
+class Stated(Struct, frozen=True):
+    """What a sentence says: its parts, each with whether a claim may leave it out."""
+
     parts: tuple[tuple[tuple[Token, ...], bool], ...]
-    quoted: bool
-    """The whole sentence is what someone said."""
     whole: bool = True
     """False if this is its beginning, up to a comma."""
 
+
+class Sentence(Struct, frozen=True, dict=True):
+    """A sentence of a source."""
+
+    text: str
+
+    @property
+    def quoted(self) -> bool:
+        """Whether it is, as a whole, what someone said."""
+        return self.text[0] in QUOTES and self.text.rstrip(".。")[-1:] in QUOTES
+
     @cached_property
-    def lengths(self) -> tuple[int, int]:
-        """The least and the most words of a claim that says this."""
-        whole = sum(len(part) for part, _ in self.parts)
-        return whole - sum(len(part) for part, optional in self.parts if optional), whole
+    def folded(self) -> str:
+        """The sentence in lower case, in which a word is found sooner than it is read."""
+        return self.text.casefold()
+
+    @cached_property
+    def readings(self) -> tuple[Stated, ...]:
+        """What it says, and what its beginnings say."""
+        whole = _stated(self.text)
+        return (whole, *(() if label_of(self.text) else _beginnings(self.text, whole)))
 
 
 def tokens_of(text: str, start: int = 0) -> tuple[Token, ...]:
@@ -79,16 +93,17 @@ def tokens_of(text: str, start: int = 0) -> tuple[Token, ...]:
 
 
 def _tokens(text: str, start: int) -> Iterator[Token]:
+    articles = listed("article")
     for match in _TOKEN.finditer(text):
         key: str | Decimal = match.group().casefold()
-        if match["number"]:
+        if match.lastgroup in ("number", "scale"):
             key = _value(match["number"], SCALES.get((match["scale"] or "").casefold(), 0))
-        elif match["percent"]:
+        elif match.lastgroup == "percent":
             key = "%"
         letter = match.group() == "A" and _WORD_BEFORE.match(
             text[max(match.start() - 2, 0) : match.start()]
         )  # the A of `Vitamin A`
-        if key not in listed("article") or letter:
+        if key not in articles or letter:
             yield Token(key, match.group(), start + match.end())
 
 
@@ -103,7 +118,7 @@ def _value(digits: str, scale: int) -> str | Decimal:
         return digits
 
 
-def stated(source: Source) -> Iterator[Stated]:
+def stated(source: Source) -> Iterator[Sentence]:
     """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
     colon = spoken = listed_below = False
     for line in _lines(source.quote):
@@ -118,8 +133,7 @@ def stated(source: Source) -> Iterator[Stated]:
                 and not sentence.endswith(("?", "？", "…", "...", ":", "："))
                 and not sentence[0].islower()
             ):
-                yield (whole := _stated(sentence, source.n))
-                yield from () if label_of(sentence) else _beginnings(sentence, whole)
+                yield Sentence(sentence)
         listed_below = bullet and (colon or listed_below)
         colon, spoken = (
             text.endswith((":", "：")),
@@ -149,21 +163,17 @@ def _lines(text: str) -> Iterator[str]:
         yield " ".join(pieces)
 
 
-def _stated(sentence: str, n: int) -> Stated:
+def _stated(sentence: str) -> Stated:
     parts: list[tuple[tuple[Token, ...], bool]] = []
-    label = label_of(sentence)
-    at = len(label) if chinese_label(label) else 0
-    if at:
-        parts.append((tokens_of(sentence[:at]), True))
-    if match := _opening().match(sentence, at):
-        parts.append((tokens_of(match.group(), at), True))
+    at = 0
+    if match := _opening().match(sentence):
+        parts.append((tokens_of(match.group()), True))
         at = match.end()
     for piece in _PARENTHESIS.split(sentence[at:]):
         if found := tokens_of(piece, at):
             parts.append((found, piece[0] in "(（[" and piece[-1] in ")）]" and not says("reserve", piece)))
         at += len(piece)
-    quoted = sentence[0] in QUOTES and sentence.rstrip(".。")[-1:] in QUOTES
-    return Stated(n, sentence, tuple(parts), quoted)
+    return Stated(tuple(parts))
 
 
 def _beginnings(sentence: str, whole: Stated) -> Iterator[Stated]:
@@ -177,7 +187,7 @@ def _beginnings(sentence: str, whole: Stated) -> Iterator[Stated]:
             return
         if len(own) >= _CLAUSE and not (isinstance(own[0].key, Decimal) or own[0].key in listed("limit")):
             cut = [(tuple(each for each in part if each.end <= at), optional) for part, optional in whole.parts]
-            yield replace(whole, parts=tuple(part for part in cut if part[0]), whole=False)
+            yield Stated(tuple(part for part in cut if part[0]), whole=False)
         stop = at
 
 
@@ -187,13 +197,20 @@ def _opening() -> re.Pattern[str]:
     return re.compile(rf"[:：\s]*(?:{said})(?:[,，]\s*|\s+(?=[A-Z])|(?<=[\u4e00-\u9fff]))", re.I)
 
 
-def differences(claim: Sequence[Token], sentence: Stated) -> list[tuple[Token, Token]] | None:
+def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, Differences]]:
+    """Yield each sentence that says what a claim says, apart from a number, with the numbers that differ."""
+    longest = max((each.key for each in claim if isinstance(each.key, str) and each.key != "%"), key=len, default="")
+    for sentence in sentences if len(claim) >= _LEAST else ():
+        for reading in sentence.readings if longest in sentence.folded else ():
+            apart = _differences(claim, reading)
+            if apart == [] or (apart and len(apart) == 1 and reading.whole):
+                yield sentence, apart
+
+
+def _differences(claim: Sequence[Token], sentence: Stated) -> Differences | None:
     """Return the numbers in which a claim differs from a sentence; None if it differs in anything else."""
-    least, most = sentence.lengths
-    if not max(least, _LEAST) <= len(claim) <= most:
-        return None
     at = 0
-    found: list[tuple[Token, Token]] = []
+    found: Differences = []
     for part, optional in sentence.parts:
         own = claim[at : at + len(part)]
         if optional and [each.key for each in own] != [each.key for each in part]:
@@ -206,7 +223,7 @@ def differences(claim: Sequence[Token], sentence: Stated) -> list[tuple[Token, T
                     return None
                 found.append((mine, theirs))
         at += len(part)
-    return found if at == len(claim) else None
+    return found if at == len(claim) and at >= _LEAST else None
 
 
 def forms(claim: str, titles: Iterable[str]) -> list[tuple[Token, ...]]:
@@ -224,16 +241,14 @@ def forms(claim: str, titles: Iterable[str]) -> list[tuple[Token, ...]]:
     return found
 
 
-def refutes(mine: Token, theirs: Token, sentence: Stated) -> bool:
+def refutes(mine: Token, theirs: Token, sentence: Sentence) -> bool:
     """Return whether a sentence that differs in one number refutes the claim.
 
     The number counts or measures something: it is no year, no part of a name, and neither rounds the other.
     """
-    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal) and sentence.whole):
+    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or says("reserve", sentence.text):
         return False
-    if says("reserve", sentence.text):
-        return False
-    flat = [each for part, _ in sentence.parts for each in part]
+    flat = [each for part, _ in sentence.readings[0].parts for each in part]
     at = flat.index(theirs)
     before, behind = (flat[at - 1].text if at else "", flat[at + 1].text if at + 1 < len(flat) else "")
     year = re.fullmatch(r"[12]\d{3}", theirs.text) and re.fullmatch(r"[12]\d{3}", mine.text)

@@ -36,7 +36,9 @@ Exports 2024: $1.046 trillion (2024 est.)
 Imports 2024: $1.054 trillion (2024 est.)
 Land boundaries, border countries: Andorra 55 km; Spain 646 km
 Coal, exports: about 3 million metric tons (2023 est.)
-Airports: 689 (2025)"""
+Airports: 689 (2025)
+养路费2022年：171.5亿元
+养路费2023年：184.2亿元"""
 FRANCE = Source(2, "library://factbook/france/facts", "France · Facts", LINES)
 SPAIN = Source(
     3,
@@ -101,7 +103,19 @@ REPORT = Source(
 | 学校 | 图书册数（万册） |
 | --- | --- |
 | 2号中学 | 15.2 |
-| 明德中学 | 12.4 |""",
+| 明德中学 | 12.4 |
+
+| USD million | 2022 | 2023 |
+| --- | --- | --- |
+| Net sales | 4,687.0 | 4,951.3 |
+
+| 百万元 | 2022年 | 2023年 |
+| --- | --- | --- |
+| 研发费用 | 233.8 | 251.0 |
+
+| Works | Cost (USD million) | Lease (in millions of dollars) |
+| --- | --- | --- |
+| Dalby | 12.4 | 0.7 |""",
 )
 SOURCES = [OTTERS, FRANCE, SPAIN, LEAGUE, SALES, WEIRS, BOX, REPORT]
 
@@ -226,6 +240,11 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "2号中学的图书册数为15.2万册 [8]。",
         "Furniture was $10.671 million in 2018 [8].",
         "2023年票款收入为2.605亿元 [8]。",
+        "Net sales were $4.95 billion in 2023 [8].",
+        "2023年研发费用为2.51亿元 [8]。",
+        "The cost of Dalby is USD 12.4 million [8].",
+        "The lease of Dalby is $700 thousand [8].",
+        "2022年法国的养路费为171.5亿元 [2]。",
         "法国2024年的出口为1.046万亿美元 [2]。",
         "法国的出生率为10.9‰ [2]。",
     ],
@@ -271,6 +290,10 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Net result was $47 thousand in 2018 [8].",
         "The net result was 304 thousand in 2019 [8].",
         "法国的出生率为10.9% [2]。",
+        "Net sales were €4,951.3 million in 2023 [8].",
+        "Net sales were $4,951.3 in 2023 [8].",
+        "The cost of Dalby is $12.4 [8].",
+        "法国2022年的养路费为184.2亿元 [2]。",
     ],
 )
 def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
@@ -285,6 +308,7 @@ def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
         ("The unemployment rate of France was 9.5% in 2024 [2].", "7.5%"),
         ("法国2024年的失业率为9.5% [2]。", "7.5%"),
         ("Albion has an attendance of 8,970 people [4].", "9,870"),
+        ("Net sales were $4,687.0 million in 2023 [8].", "USD 4,951.3 million"),
     ],
 )
 def test_another_value_in_the_labelled_line_contradicts(claim: str, figure: str) -> None:
