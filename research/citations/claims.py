@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from research.citations.checking import check_claim
@@ -36,17 +34,8 @@ class Judged(Struct, frozen=True):
 
 
 def judge(claim: Claim, embedder: Embedder | None = None) -> Judged:
-    """Return the verdict on a claim: the best of its sources, which may state it together."""
-    sources = [Source(n, "", each.title, each.text) for n, each in enumerate(claim.sources, 1)]
-    found = check_claim(claim.claim, sources, embedder)
-    best = (
-        min(found, key=_order) if found else Citation(0, claim.claim, "dead", reason="no source is given", by="rules")
-    )
-    return Judged(claim.id, best.status, best.quote, best.reason, best.by)
-
-
-_ORDER: Sequence[Verdict] = ("supported", "calculated", "contradicted", "unverified", "dead")
-
-
-def _order(citation: Citation) -> tuple[int, int]:
-    return _ORDER.index(citation.status), citation.n
+    """Return the verdict of all sources of a claim together."""
+    sources = [Source(1, "", each.title, each.text) for each in claim.sources]
+    dead = Citation(1, claim.claim, "dead", reason="no source is given", by="rules")
+    (found,) = check_claim(claim.claim, sources, embedder) or (dead,)
+    return Judged(claim.id, found.status, found.quote, found.reason, found.by)

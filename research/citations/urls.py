@@ -137,18 +137,13 @@ class _Cleaner:
 
     def _labelled(self, label: str, url: str, whole: str) -> str:
         n = self.seen.knows(url)
-        if n == 0:
-            return whole
-        if n is None and not url.startswith("#"):
-            self.removed.append(url)
-        if n is None and url.startswith("#"):
+        if n == 0 or (n is None and url.startswith("#")):
             return whole
         inner = label.strip().strip("[]^ ")
-        if n is None:
-            return f"[{inner}]" if re.fullmatch(r"\d{1,3}(?:, \d{1,3})*", inner) else label
-        if inner.isdigit() or _is_url(inner):
-            return f"[{n}]"
-        return f"{label} [{n}]"
+        if n is not None:
+            return f"[{n}]" if inner.isdigit() or _is_url(inner) else f"{label} [{n}]"
+        self.removed.append(url)
+        return f"[{inner}]" if re.fullmatch(r"\d{1,3}(?:, \d{1,3})*", inner) else label
 
     def _inline(self, match: re.Match[str]) -> str:
         picture, label, url = match[1], match[2], match[3] or match[4] or ""
@@ -171,10 +166,7 @@ class _Cleaner:
         url = self.defined.get((match[3] or match[2]).casefold())
         if url is None or MARK.fullmatch(match.group()):
             return match.group()
-        n = self.seen.knows(url)
-        if MARK.fullmatch(f"[{match[2]}]"):
-            return f"[{n}]" if n else f"[{match[2]}]"
-        return match.group() if n == 0 else f"{match[2]} [{n}]" if n else match[2]
+        return self._labelled(match[2], url, match.group())
 
     def _definition(self, match: re.Match[str]) -> str:
         url = match[2] or match[3]
