@@ -189,7 +189,8 @@ class Rules:
     def _one(self, pair: Pair) -> Judgement:
         pages = [passage.partition("\n") if "\n" in passage else ("", "", passage) for passage in pair.passages]
         sources = [Source(1, "", title, body) for title, _, body in pages]
-        (found,) = check_claim(pair.claim, sources, self._embedder) or (Citation(1, pair.claim, "unverified"),)
+        dead = Citation(1, pair.claim, "dead", reason="no source is given")
+        (found,) = check_claim(pair.claim, sources, self._embedder) or (dead,)
         return Judgement(RULES, found.status, None, found.reason, quote=found.quote)
 
 
