@@ -18,7 +18,7 @@ from research.citations.labelled import Cell, Match, Told, accounted, cells_of, 
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.reasons import because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, forms, nearest, refutes, stated
+from research.citations.verbatim import QUOTES, Sentence, compared, forms, nearest, stated
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, wrap
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -165,10 +165,10 @@ class _Checker:
         quoted = claim.lstrip()[:1] in tuple(QUOTES)
         for n in known:
             own = forms(claim, self.titles[n])
-            for sentence, apart in (each for form in own for each in compared(form, self.sentences[n])):
-                if apart and refutes(*apart[0], sentence):
-                    other.setdefault(n, (sentence.text, apart[0][1].text))
-                elif not apart and (quoted or not sentence.quoted):
+            for sentence, figure in (each for form in own for each in compared(form, self.sentences[n])):
+                if figure is not None:
+                    other.setdefault(n, (sentence.text, figure))
+                elif quoted or not sentence.quoted:
                     same.setdefault(n, sentence.text)
         if same:
             return _Found("supported", (VERBATIM,), same)

@@ -30,10 +30,6 @@ SEEN: Final = 1_500
 
 LEAST_QUOTE: Final = 2
 """Words, or pairs of Chinese characters, of a quote that shows something; any one word is somewhere in a source."""
-_NO_SUCH_QUOTE: Final = "the source does not contain its quote"
-_NO_SUCH_LINE: Final = "its sources have no such line"
-_NO_FIGURE: Final = "the lines it names have none of the figures"
-_NOTHING_QUOTED: Final = "it quotes no words of the source"
 
 JUDGE_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -280,13 +276,13 @@ def _judgement(verdict: _Verdict, model: str, entry: tuple[Pair, Sequence[str]],
     quote = "\n".join([*(lines[n] for n in dict.fromkeys(verdict.lines) if n in lines), *filter(None, [said])])
     copied, why = len(content_tokens(said)) >= LEAST_QUOTE, ""
     if not lines.keys() >= set(verdict.lines):
-        why = _NO_SUCH_LINE
+        why = "its sources have no such line"
     elif said and not appears(said, [*seen, *pair.passages]):
-        why = _NO_SUCH_QUOTE
+        why = "the source does not contain its quote"
     elif verdict.verdict == "supported" and len(content_tokens(quote)) < LEAST_QUOTE:
-        why = _NOTHING_QUOTED
+        why = "it quotes no words of the source"
     elif verdict.verdict == "supported" and not (copied or shares_figure(quote, pair.claim)):
-        why = _NO_FIGURE  # a number is quicker said than words are copied
+        why = "the lines it names have none of the figures"  # a number is quicker said than words are copied
     if why:
         return Judgement(by, "unverified", None, f"it says {verdict.verdict}, but {why}")
     reason = clip(" ".join(verdict.reason.split()), 200)

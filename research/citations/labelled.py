@@ -104,7 +104,11 @@ def rows_of(source: Source) -> list[str]:
     if not _queried(source):
         return []
     head, titled, rows = _result(source.quote.splitlines())
-    return [f"{'; '.join(map(': '.join, zip(head, row, strict=False)))}\n{titled}" for row in rows]
+    return [f"{_joined(zip(head, row, strict=False))}\n{titled}" for row in rows]
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> str:
+    return "; ".join(f"{name}: {cell}" for name, cell in pairs)
 
 
 def _queried(source: Source) -> bool:
@@ -230,7 +234,7 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     names = tuple(cell for cell in row if 1 < len(cell) <= _LONG and re.search(r"[^\W\d_]", cell) and not _figure(cell))
     pairs = list(zip(head, row, strict=False))
     own = {int(cell) for _, cell in pairs if re.fullmatch(_YEAR, cell)}
-    quote = "; ".join(f"{name}: {cell}" for name, cell in pairs if cell)
+    quote = _joined(pair for pair in pairs if pair[1])
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
@@ -294,15 +298,11 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
         yield Cell(source.n, titled, (), frozenset([word]), around, count, how=sql)
     if len(rows) == 1 and (own := [cell for cell in rows[0] if cell and not _figure(cell)]):
         pairs = [*zip(head, rows[0], strict=False), *(zip(columns, used[2], strict=False) if len(used) > 2 else ())]
-        line = "; ".join(map(": ".join, dict.fromkeys(pairs)))
-        yield Cell(source.n, f"{line}\n{titled}", (), frozenset(), around, count, written="\n".join(own), how=sql)
+        line = f"{_joined(dict.fromkeys(pairs))}\n{titled}"
+        yield Cell(source.n, line, (), frozenset(), around, count, written="\n".join(own), how=sql)
     for row in rows:
-        names = tuple(cell for cell in row if cell and not _figure(cell))
-        line = "; ".join(f"{name}: {cell}" for name, cell in zip(head, row, strict=False))
-        for name, cell in zip(head, row, strict=False):
-            if found := _figure(cell, f"{name} {unit}"):
-                year = int(next(iter(_YEAR.findall(name)), 0))
-                yield Cell(source.n, f"{line}\n{titled}", names, frozenset(), around, found, year, name, how=sql)
+        for cell in _row(source, [f"{name} {unit}".strip() for name in head], row):
+            yield replace(cell, line=f"{cell.line}\n{titled}", label=frozenset(), around=around, how=sql)
 
 
 def _split(line: str) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ def normalised(text: str) -> str:
 
 
 def _canonical(match: re.Match[str]) -> str:
-    written = next(group for group in match.groups() if group).translate(_SUPERSCRIPT)
+    written = match[match.lastindex or 0].translate(_SUPERSCRIPT)
     found: list[int] = []
     for piece in re.split(
         r"[,，、;；&]|and", re.sub(r"[^\d,，、;；&and~～至–—-]", "", written.lower().replace("sources", ""))

@@ -62,10 +62,8 @@ def clean(text: str, sources: Sequence[Source], question: str = "") -> tuple[str
     """
     seen = Seen(sources, question)
     text, lost = without_lost(normalised(text))
-    defined = {}
-    for match in _DEFINITION.finditer(text):
-        if _is_url(match[2] or match[3]):
-            defined[match[1].casefold()] = match[2] or match[3]
+    links = ((match[1].casefold(), match[2] or match[3]) for match in _DEFINITION.finditer(text))
+    defined = {label: url for label, url in links if _is_url(url)}
     cleaner = _Cleaner(seen, defined, REMOVED[language_of(_URL.sub(" ", text))])
     cleaned = around_code(text, cleaner.prose, cleaner.code)
     return cleaned, tuple(dict.fromkeys((*cleaner.removed, *lost)))
@@ -181,18 +179,18 @@ class _Cleaner:
 
     def _anchor(self, match: re.Match[str]) -> str:
         address = _ADDRESS.search(match[1])
-        if address is None:
-            return match[2]
-        return self._labelled(
-            match[2], html.unescape(next(g for g in address.groups() if g is not None)), match.group()
-        )
+        return self._labelled(match[2], _address(address), match.group()) if address else match[2]
 
     def _tag(self, match: re.Match[str]) -> str:
         """Remove a tag if one of its addresses was not seen."""
-        urls = [html.unescape(next((g for g in m.groups() if g), "")) for m in _ADDRESS.finditer(match.group())]
+        urls = map(_address, _ADDRESS.finditer(match.group()))
         gone = [url for url in urls if url and self.seen.knows(url) is None]
         self.removed += gone
         return "" if gone else match.group()
+
+
+def _address(attribute: re.Match[str]) -> str:
+    return html.unescape(attribute[attribute.lastindex or 0])
 
 
 def found(text: str) -> list[str]:
