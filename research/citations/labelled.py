@@ -214,8 +214,13 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
         own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - links()
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
-        around = f"{label} {source.title} {item}"
+        around = f"{label} {source.title} {item} {_site(source)}"
         yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic)
+
+
+def _site(source: Source) -> str:
+    """Return the name of the site of a source, to which a claim may refer."""
+    return "".join(source.url.split("/")[2:3])
 
 
 def _numbers(label: str) -> frozenset[str]:
@@ -239,7 +244,7 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
             label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - links()
-            around = f"{name} {source.title} {' '.join(names)}"
+            around = f"{name} {source.title} {' '.join(names)} {_site(source)}"
             yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)
 
 
