@@ -115,7 +115,7 @@ class _Checker:
 
     def _citation(self, n: int, claim: str, found: _Found | None) -> Citation:
         if found is None or n not in self.titles:
-            dead = because("no source has the number {number}", number=n)
+            dead = because("no source has this number")
             return Citation(n, claim, "dead", reason=str(dead), by=BY, reasons=(dead,))
         status, reasons = found.status, found.reasons
         if status != "unverified" and n not in found.lines:
