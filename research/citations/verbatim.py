@@ -65,7 +65,7 @@ class Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def folded(self) -> str:
-        """The sentence in lower case, in which a word is found sooner than it is read."""
+        """The sentence in lower case, in which words are found sooner than it is read."""
         return self.text.casefold()
 
     @cached_property
@@ -169,9 +169,9 @@ def _opening() -> re.Pattern[str]:
 
 def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:
     """Yield each sentence that says what a claim says; if it has another number, which refutes the claim, with that."""
-    longest = max((each.key for each in claim if isinstance(each.key, str) and each.key != "%"), key=len, default="")
+    said = sorted({each.key for each in claim if isinstance(each.key, str) and each.key != "%"}, key=len, reverse=True)
     for sentence in sentences if len(claim) >= _LEAST else ():
-        for reading, whole in sentence.readings if longest in sentence.folded else ():
+        for reading, whole in sentence.readings if all(map(sentence.folded.__contains__, said)) else ():
             if len(reading) != len(claim):
                 continue
             apart = [at for at, (mine, theirs) in enumerate(zip(claim, reading, strict=True)) if mine.key != theirs.key]
