@@ -97,12 +97,12 @@ def tokens_of(text: str, start: int = 0) -> tuple[Token, ...]:
 
 
 def _value(digits: str, scale: int) -> str | Decimal:
-    """Return a number; text such as `2.10.1` stays text, and so `123.201.945` never equals `123.201`."""
+    """Return a number; `2.10.1` and `3.10` stay text: versions, which `2.10` and `3.1` are not."""
     plain = digits.replace("−", "-")
     if _GROUPS.fullmatch(plain.lstrip("-")):
         plain = re.sub(r"[,'’\s]", "", plain) if plain.count(".") < 2 else plain.replace(".", "")
     try:
-        return Decimal(f"{plain}e{scale}")
+        return digits if not scale and re.search(r"\.\d*0$", plain) else Decimal(f"{plain}e{scale}")
     except InvalidOperation:
         return digits
 

@@ -17,7 +17,8 @@ The mill has up to 12 wheels. All but 12 mills closed. The rate rose by 2 percen
 Is the water clean? The works employ
 640 people. “The lake is dry,” said Holt. “It was full once. Nobody swam in it.”
 "It is deep." He knew "Lake Orr" well. Lake Orr is 30 m deep.
-Die Stadt hat 123.201.777 Einwohner. Version 2.10.1 mends the pump. Vitamin A is found in carrots.
+Die Stadt hat 123.201.777 Einwohner. Version 2.10.1 mends the pump. The pump needs Python 3.10 or later.
+Vitamin A is found in carrots.
 Common errors:
 - The otter is a fish.
 鳟鱼在2021年回到了阿勒河。据称水坝已被拆除。该厂有640名工人（不含临时工），年产量为3.2万吨。"""
@@ -130,6 +131,7 @@ def found(text: str) -> set[tuple[str, str]]:
         "The Aller is a river of 211 km [1].",
         "Aller is river of 211 km [1]!",
         "**Otters** were found at 42 of 60 sites in the survey of Jana Holt [1].",
+        "The pump needs Python 3.10 or later [1].",
         "Otters were found at 42 of 60 sites (up from 17 in 2010) in the survey of Jana Holt [1].",
         "Critics say the fish left [1].",
         "The rate rose by 2% [1].",
@@ -172,6 +174,7 @@ def test_a_sentence_or_its_beginning_is_word_for_word(claim: str) -> None:
         "Otters were found at 60 of 42 sites in the survey of Jana Holt [1].",
         "Denmark sold 1,200 boats to the town [1].",
         "Version 2.10.7 mends the pump [1].",
+        "The pump needs Python 3.1 or later [1].",
         "Vitamin is found in carrots [1].",
         "The town sold 1.200 boats to Denmark [1].",
         "水坝已被拆除 [1]。",
