@@ -81,8 +81,6 @@ class Statement(Struct, frozen=True):
     """The heading, and the header cells of a table row."""
     numbers: tuple[int, ...] = ()
     heading: bool = False
-    before: str = ""
-    """The sentence before it in its paragraph."""
 
 
 def normalised(text: str) -> str:
@@ -176,12 +174,12 @@ def statements(text: str) -> list[Statement]:
     A mark after the full stop belongs to the sentence before it.
     """
     found: list[Statement] = []
-    heading, before, context = "", "", ""
+    heading = context = ""
     header: list[str] = []
     plain = _SHOWN.sub("\n", _FENCE.sub("\n", normalised(text)))
     for line in plain.splitlines():
         if not line.strip():
-            before, header = "", []
+            header = []
             continue
         if "|" in line.strip()[1:] and line.strip().startswith("|"):
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -195,14 +193,9 @@ def statements(text: str) -> list[Statement]:
         if _HEADING.match(line):
             heading = line.strip("#*: \t")
             found.append(Statement(line.strip("# \t"), "", tuple(cited(line)), heading=True))
-            before = ""
             continue
-        body = _BULLET.sub("", line).strip()
-        if body != line.strip():
-            before = ""
-        for sentence in sentences_of(body):
-            found.append(Statement(sentence, heading, tuple(cited(sentence)), before=before))
-            before = sentence
+        for sentence in sentences_of(_BULLET.sub("", line).strip()):
+            found.append(Statement(sentence, heading, tuple(cited(sentence))))
     return found
 
 
