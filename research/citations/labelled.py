@@ -168,7 +168,7 @@ def _head(heads: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def _scale(text: str) -> str:
     """Return what a text says of all figures: the whole of `USD million`, the million of `In millions, 2019`; else empty."""
-    found = _read("1", text)
+    found = None if re.search(r"\d", text) else _read("1", text)
     if found and not found[1] and (found[0].unit in _MONEY or (found[0].value > 1 and not found[0].unit)):
         return text
     match = _SCALE.search(text)

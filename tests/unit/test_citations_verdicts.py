@@ -116,7 +116,12 @@ REPORT = Source(
 
 | Works | Cost (USD million) | Lease (in millions of dollars) |
 | --- | --- | --- |
-| Dalby | 12.4 | 0.7 |""",
+| Dalby | 12.4 | 0.7 |
+
+| K | Wells |
+| --- | --- |
+| Orton | 12 |
+| 120 | 31 |""",
 )
 SOURCES = [OTTERS, FRANCE, SPAIN, LEAGUE, SALES, WEIRS, BOX, REPORT]
 
@@ -246,6 +251,7 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "Net sales were $4.95 billion in 2023 [8].",
         "2023年研发费用为2.51亿元 [8]。",
         "The cost of Dalby is USD 12.4 million [8].",
+        "Orton has 12 wells [8].",
         "The Factbook puts the median age of France at 42.6 years [2].",
         "The lease of Dalby is $700 thousand [8].",
         "2022年法国的养路费为171.5亿元 [2]。",
@@ -297,6 +303,7 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Net sales were €4,951.3 million in 2023 [8].",
         "Net sales were $4,951.3 in 2023 [8].",
         "The cost of Dalby is $12.4 [8].",
+        "Orton has 12,000 wells [8].",
         "Wikipedia puts the median age of France at 42.6 years [2].",
         "法国2022年的养路费为184.2亿元 [2]。",
     ],
