@@ -18,7 +18,7 @@ from research.citations.labelled import Cell, Match, Told, accounted, cells_of, 
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.reasons import because, one_line
-from research.citations.verbatim import QUOTES, Stated, differences, forms, nearest, refutes, stated
+from research.citations.verbatim import QUOTES, Sentence, compared, forms, nearest, stated
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, wrap
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -92,7 +92,7 @@ class _Checker:
     ) -> None:
         own = [source for source in sources if source.n in cited]
         self.titles: dict[int, list[str]] = {}
-        self.sentences: dict[int, list[Stated]] = {}
+        self.sentences: dict[int, list[Sentence]] = {}
         self.cells: dict[int, list[Cell]] = {}
         self.lines: dict[int, list[str]] = {}
         for source in own:
@@ -115,7 +115,7 @@ class _Checker:
 
     def _citation(self, n: int, claim: str, found: _Found | None) -> Citation:
         if found is None or n not in self.titles:
-            dead = because("no source has the number {number}", number=n)
+            dead = because("no source has this number")
             return Citation(n, claim, "dead", reason=str(dead), by=BY, reasons=(dead,))
         status, reasons = found.status, found.reasons
         if status != "unverified" and n not in found.lines:
@@ -165,12 +165,11 @@ class _Checker:
         quoted = claim.lstrip()[:1] in tuple(QUOTES)
         for n in known:
             own = forms(claim, self.titles[n])
-            for sentence, form in ((sentence, form) for sentence in self.sentences[n] for form in own):
-                apart = differences(form, sentence)
-                if apart == [] and (quoted or not sentence.quoted):
+            for sentence, figure in (each for form in own for each in compared(form, self.sentences[n])):
+                if figure is not None:
+                    other.setdefault(n, (sentence.text, figure))
+                elif quoted or not sentence.quoted:
                     same.setdefault(n, sentence.text)
-                elif apart and len(apart) == 1 and refutes(*apart[0], sentence):
-                    other.setdefault(n, (sentence.text, apart[0][1].text))
         if same:
             return _Found("supported", (VERBATIM,), same)
         if other:

@@ -30,10 +30,6 @@ SEEN: Final = 1_500
 
 LEAST_QUOTE: Final = 2
 """Words, or pairs of Chinese characters, of a quote that shows something; any one word is somewhere in a source."""
-_NO_SUCH_QUOTE: Final = "the source does not contain its quote"
-_NO_SUCH_LINE: Final = "its sources have no such line"
-_NO_FIGURE: Final = "the lines it names have none of the figures"
-_NOTHING_QUOTED: Final = "it quotes no words of the source"
 
 JUDGE_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -142,9 +138,7 @@ def inquiries(model: str, pairs: Sequence[Pair], found: dict[Pair, Judgement]) -
 def _verdicts(model: str, batch: Sequence[Entry], found: dict[Pair, Judgement]) -> Inquiries:
     """Ask about a batch in one call."""
     reply = yield Inquiry(judge_messages([(pair.claim, texts) for pair, texts in batch]), JUDGE_SCHEMA)
-    for (pair, _), judgement in zip(batch, read_verdicts(reply, model, batch), strict=True):
-        if judgement is not None:
-            found[pair] = judgement
+    found |= read_verdicts(reply, model, batch)
 
 
 def take_recorded(
@@ -162,9 +156,7 @@ def take_recorded(
     entries = [(pair.claim, texts) for pair, texts in batch]
     if request[-1] not in [judge_messages(entries, each)[-1] for each in _INSTRUCTIONS] and '"lines"' in reply:
         return []  # its numbers are those of other lines
-    for (pair, _), judgement in zip(batch, read_verdicts(reply, model, batch), strict=True):
-        if judgement is not None:
-            found[pair] = judgement
+    found |= read_verdicts(reply, model, batch)
     return [pair for pair, _ in batch]
 
 
@@ -256,21 +248,17 @@ def _ranges(numbers: Iterable[int]) -> str:
     return ", ".join("-".join(map(str, span)) for span in spans)
 
 
-def read_verdicts(text: str, model: str, batch: Sequence[tuple[Pair, Sequence[str]]]) -> list[Judgement | None]:
-    """Return the judgement of each entry; all None for a reply that is not exactly the requested JSON."""
-    nothing: list[Judgement | None] = [None] * len(batch)
+def read_verdicts(text: str, model: str, batch: Sequence[Entry]) -> dict[Pair, Judgement]:
+    """Return the judgements of a batch; none for a reply that is not exactly the requested JSON."""
     try:
         verdicts = decoding.decode(unfenced(text), _Verdicts).verdicts
     except msgspec.DecodeError:
-        return nothing
-    numbers = [verdict.claim for verdict in verdicts]
-    if len(set(numbers)) != len(numbers) or not set(numbers) <= set(range(1, len(batch) + 1)):
-        return nothing
-    found, lines = list(nothing), _Lines(texts for _, texts in batch)
-    for verdict in verdicts:
-        at = verdict.claim - 1
-        found[at] = _judgement(verdict, model, batch[at], lines.own[at])
-    return found
+        return {}
+    entries = {verdict.claim: verdict for verdict in verdicts}
+    if len(entries) != len(verdicts) or not entries.keys() <= set(range(1, len(batch) + 1)):
+        return {}
+    own = _Lines(texts for _, texts in batch).own
+    return {batch[n - 1][0]: _judgement(each, model, batch[n - 1], own[n - 1]) for n, each in entries.items()}
 
 
 def _judgement(verdict: _Verdict, model: str, entry: tuple[Pair, Sequence[str]], lines: Mapping[int, str]) -> Judgement:
@@ -280,13 +268,13 @@ def _judgement(verdict: _Verdict, model: str, entry: tuple[Pair, Sequence[str]],
     quote = "\n".join([*(lines[n] for n in dict.fromkeys(verdict.lines) if n in lines), *filter(None, [said])])
     copied, why = len(content_tokens(said)) >= LEAST_QUOTE, ""
     if not lines.keys() >= set(verdict.lines):
-        why = _NO_SUCH_LINE
+        why = "its sources have no such line"
     elif said and not appears(said, [*seen, *pair.passages]):
-        why = _NO_SUCH_QUOTE
+        why = "the source does not contain its quote"
     elif verdict.verdict == "supported" and len(content_tokens(quote)) < LEAST_QUOTE:
-        why = _NOTHING_QUOTED
+        why = "it quotes no words of the source"
     elif verdict.verdict == "supported" and not (copied or shares_figure(quote, pair.claim)):
-        why = _NO_FIGURE  # a number is quicker said than words are copied
+        why = "the lines it names have none of the figures"  # a number is quicker said than words are copied
     if why:
         return Judgement(by, "unverified", None, f"it says {verdict.verdict}, but {why}")
     reason = clip(" ".join(verdict.reason.split()), 200)

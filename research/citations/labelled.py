@@ -19,12 +19,10 @@ from research.text import has_cjk
 from research.types import Source
 
 _COMPARISON = "library://factbook/comparison/"
-_SERIES = re.compile(r",? ((?:1[5-9]|20)\d\d)$")
 _ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
 _BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
 _BULLET = re.compile(r"^[\s#>*+•-]+")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
-_OF_YEAR = re.compile(r"[(（]((?:1[5-9]|20)\d\d)年?[)）]")
 _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
 _UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
@@ -33,8 +31,9 @@ _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 _PER = re.compile(r"/(1,?000|100,?000)\b")
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """What stands before the people of `per 100 people`."""
-_SCALE = re.compile(r"\b(thousand|million|billion)s?\b|^([$€£¥](?:bn|[mk])?)$|单位[:：]\s?(\w+)", re.I)
-"""What the corner of a table, or a row of its head, says of all figures."""
+_SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re.I)
+"""What the corner of a table, or a row of its head, says of all figures among other words."""
+_MONEY = ("usd", "eur", "gbp", "cny", "jpy")
 _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
 _LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
@@ -54,14 +53,12 @@ class Cell(Struct, frozen=True):
     """Whose figure it is; a claim has the first of them, and no others."""
     label: frozenset[str]
     """Words that a claim must have."""
-    more: frozenset[str]
-    """Words that it may have."""
+    around: str
+    """Texts whose words it may have."""
     quantity: Quantity
     year: int = 0
     written: str = ""
     """The label as its line or column has it."""
-    fixed: frozenset[str] = frozenset()
-    """Numbers of the label: the 15 and 24 of `ages 15-24`."""
     topic: frozenset[str] = frozenset()
     """Words of a title that is not the name of whose figures they are; a claim must have one of them."""
     how: str = ""
@@ -99,7 +96,7 @@ class Cell(Struct, frozen=True):
         if claimed.unit == "%" and not self.quantity.unit:
             return re.search(r"\b100\b", self.how) is not None
         unit = words(_DIGITS.sub(" ", claimed.written))
-        return not self.quantity.unit and bool(unit) and unit <= self.more | self.label
+        return not self.quantity.unit and bool(unit) and unit <= words(self.around) | self.label
 
 
 def rows_of(source: Source) -> list[str]:
@@ -107,7 +104,11 @@ def rows_of(source: Source) -> list[str]:
     if not _queried(source):
         return []
     head, titled, rows = _result(source.quote.splitlines())
-    return [f"{'; '.join(map(': '.join, zip(head, row, strict=False)))}\n{titled}" for row in rows]
+    return [f"{_joined(zip(head, row, strict=False))}\n{titled}" for row in rows]
+
+
+def _joined(pairs: Iterable[tuple[str, str]]) -> str:
+    return "; ".join(f"{name}: {cell}" for name, cell in pairs)
 
 
 def _queried(source: Source) -> bool:
@@ -152,20 +153,26 @@ def _table(source: Source, rows: Sequence[tuple[str, ...]]) -> Iterator[Cell]:
 
 def _measures(row: Sequence[str]) -> bool:
     """Return whether a row is none of the head, which has texts, years, and the scale of all figures in its corner."""
-    corner = row[0] and not _SCALE.search(row[0])
+    corner = row[0] and not _scale(row[0])
     return bool(corner) or any(_figure(cell) and not _YEAR.fullmatch(cell) for cell in row)
 
 
 def _head(heads: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return the head of each column: the words of all rows; of several rows, one without years spans empty columns."""
     of_all = [own[0] for row in heads if (own := [cell for cell in row if cell]) and (row[0] or len(own) == 1)]
-    scale = next(filter(None, map(_SCALE.search, of_all)), None)
+    scale = next(filter(None, map(_scale, of_all)), "")
     rows = [row if len(heads) == 1 or _YEAR.search(" ".join(row)) else _spread(row) for row in heads]
     head = (" ".join(dict.fromkeys(filter(None, column))) for column in zip(*rows, strict=False))
-    return tuple(
-        f"{name} ({scale[scale.lastindex or 0]})" if name and scale and not _UNIT.search(name) else name
-        for name in head
-    )
+    return tuple(f"{name} ({scale})" if name and scale and not _UNIT.search(name) else name for name in head)
+
+
+def _scale(text: str) -> str:
+    """Return what a text says of all figures: the whole of `USD million`, the million of `In millions, 2019`; else empty."""
+    found = None if re.search(r"\d", text) else _read("1", text)
+    if found and not found[1] and (found[0].unit in _MONEY or (found[0].value > 1 and not found[0].unit)):
+        return text
+    match = _SCALE.search(text)
+    return match[match.lastindex or 0] if match else ""
 
 
 def _spread(row: Sequence[str]) -> tuple[str, ...]:
@@ -188,12 +195,10 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     if not label or prose or len(line) > 4 * _LONG:
         return
     subject, *section = source.title.split(" · ")
-    series = _SERIES.search(label)
-    written = _SERIES.sub("", label)
+    written, dated = _undated(label), _YEAR.findall(label)
     named = _BRACKETS.sub(" ", written)
     parts = [part for part in named.split(",") if not words(part) & listed("whole")] or [named]
     must = words(" ".join(parts)) - links()
-    may = words(f"{label} {source.title}")
     names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - links())
     if section and source.url.startswith(_COMPARISON):  # a page about one measure, with a line for each country
         names, must = (named.strip(),), words(section[0].partition(",")[0]) - links()
@@ -205,15 +210,21 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     ]
     for at, (item, plain, figure) in enumerate(items):
         years = _YEAR.findall(" ".join(_BRACKETS.findall(item) or _BRACKETS.findall(value)[-1:]))
-        year = series[1] if series else next(iter(years or _OF_YEAR.findall(label)), 0)
+        year = next(iter(dated or years), 0)
         own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - links()
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
-        more = may | words(item)
-        yield Cell(source.n, line, names, must | own, more, figure, int(year), written, _numbers(label), topic)
+        around = f"{label} {source.title} {item} {_site(source)}"
+        yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic)
+
+
+def _site(source: Source) -> str:
+    """Return the name of the site of a source, to which a claim may refer."""
+    return "".join(source.url.split("/")[2:3])
 
 
 def _numbers(label: str) -> frozenset[str]:
+    """Return the numbers of a label, which are no figures: the 15 and 24 of `ages 15-24`."""
     return frozenset(word for word in words(label) if word[0].isdigit())
 
 
@@ -228,37 +239,48 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     names = tuple(cell for cell in row if 1 < len(cell) <= _LONG and re.search(r"[^\W\d_]", cell) and not _figure(cell))
     pairs = list(zip(head, row, strict=False))
     own = {int(cell) for _, cell in pairs if re.fullmatch(_YEAR, cell)}
-    quote = "; ".join(f"{name}: {cell}" for name, cell in pairs if cell)
+    quote = _joined(pair for pair in pairs if pair[1])
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
             label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - links()
-            more = words(f"{name} {source.title} {' '.join(names)}")
-            year = next(iter(years)) if len(years) == 1 else 0
-            yield Cell(source.n, quote, names, label, more, found, year, name, _numbers(name))
+            around = f"{name} {source.title} {' '.join(names)} {_site(source)}"
+            yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)
 
 
 def _undated(head: str) -> str:
-    """Return the head of a column without its date or year."""
+    """Return a label without its date or year."""
     for each in reversed(quantities(head)):
         if each.kind in ("date", "year"):
             head = f"{head[: each.start]} {head[each.end :]}"
-    return head
+    return head.strip(" ,")
 
 
 def _figure(cell: str, head: str = "") -> Quantity | None:
     """Return the figure of a cell, with the unit of its column; None if it is no figure, or in brackets, as losses are."""
     if _LOSS.match(cell):
         return None
-    unit = re.sub(r"(?<=illion|ousand)s\b", "", named[1] or named[2]) if (named := _UNIT.search(head)) else ""
-    for text in (f"{cell} {unit}", f"{unit[0]}{cell}{unit[1:]}", f"{unit}{cell}", cell) if unit else (cell,):
+    named = _UNIT.search(head)
+    unit = re.sub(r"(?<=illion|ousand)s\b(?: of\b)?", "", named[1] or named[2]) if named else ""
+    found, rest = _read(cell, unit) or _read(cell, "") or (None, "")
+    if found is None or (rest and not unit.endswith(rest)):
+        return None
+    return Quantity("number", found.written, found.value, found.half, found.unit, 0, len(cell))
+
+
+def _read(cell: str, unit: str) -> tuple[Quantity, str] | None:
+    """Return the only figure of a cell in a unit, before or behind it or around it, and what words are left over."""
+    parts, best = unit.split(), None
+    for at in range(len(parts) + 2):
+        split = (*parts[:at], cell, *parts[at:]) if at <= len(parts) else (f"{unit[:1]}{cell}{unit[1:]}",)
+        text = " ".join(split)
         found = quantities(text)
-        known = len(found) == 1 and (found[0].unit or found[0].end > len(cell) or text == cell)
-        if known and found[0].kind in ("number", "year"):
-            rest = (text[: found[0].start] + text[found[0].end :]).strip()
-            if not re.search(r"\w", rest) or (unit and unit.endswith(rest)):
-                return Quantity("number", found[0].written, found[0].value, found[0].half, found[0].unit, 0, len(cell))
-    return None
+        if len(found) == 1 and found[0].kind in ("number", "year"):
+            rest = " ".join(re.findall(r"\w\S*", f"{text[: found[0].start]} {text[found[0].end :]}"))
+            best = min(best or (found[0], rest), (found[0], rest), key=lambda each: len(each[1]))
+        if best and not best[1]:
+            break
+    return best
 
 
 def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
@@ -271,35 +293,21 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
         return
     columns = used[0] if used else ()
     texts = {cell for row in [*used[2:], *rows] for cell in row if not _figure(cell)}
-    more = words(" ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " "))
+    around = " ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " ")
     units = {named.group() for name in columns if (named := _UNIT.search(name))}
     unit = units.pop() if len(units) == 1 else ""
     for kind, call in (("sum", "SUM("), ("mean", "AVG("), ("difference", "-"), ("share", "/")):
-        more |= spoken(kind) if call in sql.upper() else frozenset()
+        around += f" {' '.join(listed(kind))}" if call in sql.upper() else ""
     for word in ("row", "行"):
         count = Quantity("number", f"{len(used) - 2}", len(used) - 2, 0.0, "", 0, 0)
-        yield Cell(source.n, titled, (), frozenset([word]), more, count, how=sql)
+        yield Cell(source.n, titled, (), frozenset([word]), around, count, how=sql)
     if len(rows) == 1 and (own := [cell for cell in rows[0] if cell and not _figure(cell)]):
         pairs = [*zip(head, rows[0], strict=False), *(zip(columns, used[2], strict=False) if len(used) > 2 else ())]
-        quote = "; ".join(map(": ".join, dict.fromkeys(pairs)))
-        yield Cell(source.n, f"{quote}\n{titled}", (), frozenset(), more, count, written="\n".join(own), how=sql)
+        line = f"{_joined(dict.fromkeys(pairs))}\n{titled}"
+        yield Cell(source.n, line, (), frozenset(), around, count, written="\n".join(own), how=sql)
     for row in rows:
-        names = tuple(cell for cell in row if cell and not _figure(cell))
-        quote = "; ".join(f"{name}: {cell}" for name, cell in zip(head, row, strict=False))
-        for name, cell in zip(head, row, strict=False):
-            if found := _figure(cell, f"{name} {unit}"):
-                year = _YEAR.findall(name)
-                yield Cell(
-                    source.n,
-                    f"{quote}\n{titled}",
-                    names,
-                    frozenset(),
-                    more,
-                    found,
-                    int(year[0]) if year else 0,
-                    name,
-                    how=sql,
-                )
+        for cell in _row(source, [f"{name} {unit}".strip() for name in head], row):
+            yield replace(cell, line=f"{cell.line}\n{titled}", label=frozenset(), around=around, how=sql)
 
 
 def _split(line: str) -> tuple[str, ...]:
@@ -342,17 +350,23 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
 
 @lru_cache(maxsize=4_096)
 def _in_english(text: str, names: tuple[str, ...]) -> str:
-    """Return a Chinese claim with English labels, names and cities in place of the Chinese ones."""
-    text = _label_terms().sub(lambda match: f" {english_labels()[match.group()]} ", text)
-    chinese = [(term, name) for name in names for term in chinese_places(name)]
-    for term, name in (*chinese, *((term, name) for name, term in terms("city").items())):
-        text = text.replace(term, f" {name} ")
-    return text
+    """Return a Chinese claim with English labels, names and cities in place of the Chinese ones, the longest first."""
+    own = {term: name for name in names for term in chinese_places(name)}
+    pieces = _terms().split(text)
+    pieces[1::2] = [f" {own.get(term) or _english()[term]} " for term in pieces[1::2]]
+    for term in sorted(own, key=len, reverse=True):
+        pieces[::2] = [piece.replace(term, f" {own[term]} ") for piece in pieces[::2]]
+    return "".join(pieces)
 
 
 @cache
-def _label_terms() -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, sorted(english_labels(), key=len, reverse=True))))
+def _english() -> dict[str, str]:
+    return {term: name for name, term in terms("city").items()} | english_labels()
+
+
+@cache
+def _terms() -> re.Pattern[str]:
+    return re.compile(f"({'|'.join(map(re.escape, sorted(_english(), key=len, reverse=True)))})")
 
 
 @cache
@@ -394,7 +408,7 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
     names = mentioned(claim.text, scope) or [
         name for name in mentioned(context, scope) if words(name) >= words(context)
     ]
-    fixed = frozenset(word for cell in scope for word in cell.fixed) | _numbers(" ".join(names))
+    fixed = _numbers(" ".join([*names, *(cell.written for cell in scope)]))
     figures = [each for each in claim.figures if not words(each.written) & fixed]
     if claim.ordinal or not scope:
         return None
@@ -455,7 +469,7 @@ def _returned(
     if not chosen or not all(month in cell.how for month in months for cell in chosen):
         return None
     dated = [cell.year for cell in chosen if cell.year]
-    known = all(str(year) in cell.more for year in claim.years for cell in chosen)
+    known = all(str(year) in words(cell.around) for year in claim.years for cell in chosen)
     if len(chosen) < len(figures) or not known or (dated and claim.years and dated != list(claim.years)):
         return None
     accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
@@ -506,5 +520,5 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
             text[each.start : each.end] = " " * (each.end - each.start)
     known = links() | extra | {str(year) for year in claim.years}
     for cell in cells:
-        known |= cell.label | cell.more | words(" ".join(cell.names))
+        known |= cell.label | words(f"{cell.around} {' '.join(cell.names)}")
     return words("".join(text)) <= known

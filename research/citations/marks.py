@@ -81,8 +81,6 @@ class Statement(Struct, frozen=True):
     """The heading, and the header cells of a table row."""
     numbers: tuple[int, ...] = ()
     heading: bool = False
-    before: str = ""
-    """The sentence before it in its paragraph."""
 
 
 def normalised(text: str) -> str:
@@ -94,7 +92,7 @@ def normalised(text: str) -> str:
 
 
 def _canonical(match: re.Match[str]) -> str:
-    written = next(group for group in match.groups() if group).translate(_SUPERSCRIPT)
+    written = match[match.lastindex or 0].translate(_SUPERSCRIPT)
     found: list[int] = []
     for piece in re.split(
         r"[,，、;；&]|and", re.sub(r"[^\d,，、;；&and~～至–—-]", "", written.lower().replace("sources", ""))
@@ -176,12 +174,12 @@ def statements(text: str) -> list[Statement]:
     A mark after the full stop belongs to the sentence before it.
     """
     found: list[Statement] = []
-    heading, before, context = "", "", ""
+    heading = context = ""
     header: list[str] = []
     plain = _SHOWN.sub("\n", _FENCE.sub("\n", normalised(text)))
     for line in plain.splitlines():
         if not line.strip():
-            before, header = "", []
+            header = []
             continue
         if "|" in line.strip()[1:] and line.strip().startswith("|"):
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
@@ -195,14 +193,9 @@ def statements(text: str) -> list[Statement]:
         if _HEADING.match(line):
             heading = line.strip("#*: \t")
             found.append(Statement(line.strip("# \t"), "", tuple(cited(line)), heading=True))
-            before = ""
             continue
-        body = _BULLET.sub("", line).strip()
-        if body != line.strip():
-            before = ""
-        for sentence in sentences_of(body):
-            found.append(Statement(sentence, heading, tuple(cited(sentence)), before=before))
-            before = sentence
+        for sentence in sentences_of(_BULLET.sub("", line).strip()):
+            found.append(Statement(sentence, heading, tuple(cited(sentence))))
     return found
 
 
@@ -256,24 +249,6 @@ def sentences_of(line: str) -> list[str]:
     return [piece for piece in found if re.search(r"\w", piece)]
 
 
-_META = re.compile(
-    r"^\W*(?:in (?:summary|conclusion|short|brief)|to (?:sum up|summari[sz]e|conclude)|overall|this (?:report|"
-    r"answer|section|"
-    r"table)|the (?:following|sources?|evidence|table|report|above|answer|section|quoted|available)|"
-    r"these (?:sources?|figures)|"
-    r"(?:no|none of the|neither) sources?|(?:i|we) |note(?: that)?\b|sources?:|references?:|unfortunately|sorry|"
-    r"below|here |"
-    r"it is (?:not |un)(?:clear|known)|there is no (?:evidence|information|data)|no (?:evidence|information|"
-    r"data)|if |please |"
-    r"综上|总之|总的来说|总体|本报告|本文|以下|来源|资料|无法|抱歉|没有(?:找到|证据|来源)|未(?:找到|能)|目前没有|"
-    r"我|如果|请|注[:：]|参考|上述|需要注意)|"
-    r"\b(?:could not be (?:found|verified|confirmed)|(?:do|does|did) not (?:say|state|mention|give|contain)|"
-    r"not (?:found|stated) in)"
-    r"|(?:来源|资料)(?:中)?(?:没有|未)",
-    re.I,
-)
-_AHEAD = re.compile(r"\b(?:the following|as follows|below)\b|以下|下列|如下", re.I)
-"""Words by which a sentence without figures introduces what comes after it."""
 _REFERENCES = re.compile(
     r"^\W*(?:sources?|references?|bibliography|further reading|notes|参考(?:文献|资料)|来源|引用|注释)\W*$", re.I
 )
@@ -284,37 +259,39 @@ _INNER = re.compile(r"(?<=[^\W\d_A-Z][ ,’'-])[ ]?\b([A-Z]\w+)")
 
 
 def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Return the statements with a figure or a name that cite nothing, in order.
+    """Return the statements that cite nothing and have a figure or a name of their own, in order.
 
-    Left out: headings, questions, code, formulas, repetitions of `question`, lines that end in a colon, sentences that only
-    introduce what follows, remarks about the report or its sources, refusals, figures from `computed` (the outputs of the
-    python tool), and everything under a heading such as `References`.
+    Those in the question, in `computed` (outputs of the python tool), or in one cited statement are not their own.  Left
+    out are headings, questions, code, formulas, lines that end in a colon, and everything under a heading such as
+    `References`.
     """
     from research.quantities import quantities
 
-    known, found, listing = frozenset(_INNER.findall(text)), [], False
-    outputs = tuple(computed)
-    computed_figures = [q for output in outputs for q in quantities(output)]
-    for statement in statements(text):
+    known, given = frozenset(_INNER.findall(text)), "\n".join([question, *computed])
+    figures, lower = quantities(given), given.casefold()
+
+    def own(statement: Statement) -> set[str | tuple[float, str]]:
+        spoken = FORMULA.sub(" ", re.sub(r"`[^`]*`", " ", without_marks(statement.text)))
+        counted = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in figures)]
+        names = {name for name in _names(spoken, known) if name.casefold() not in lower}
+        return names | {(q.value, q.unit) for q in counted}
+
+    stated = [each for each in statements(text) if len(each.text) <= _LONGEST]
+    cited_in: dict[str | tuple[float, str], set[int]] = {}
+    for at, statement in enumerate(stated):
+        for part in own(statement) if statement.numbers else ():
+            cited_in.setdefault(part, set()).add(at)
+    found, listing = [], False
+    for statement in stated:
         plain = without_marks(statement.text).strip("*_ ")
         if statement.heading or _REFERENCES.match(plain):
             listing = bool(_REFERENCES.match(plain))
-            continue
-        if (
-            len(plain) > _LONGEST
-            or listing
-            or statement.numbers
-            or plain.endswith(("?", "？", ":", "："))
-            or _META.search(plain)
-        ):
-            continue
-        if plain and question and plain.casefold() in question.casefold():
-            continue
-        spoken = FORMULA.sub(" ", re.sub(r"`[^`]*`", " ", plain))
-        figures = [q for q in quantities(spoken) if not q.weak and not any(q.states(seen) for seen in computed_figures)]
-        called = [name for name in _names(spoken, known) if not any(name in output for output in outputs)]
-        if figures or (len(called) >= (1 if has_cjk(plain) else 2) and not _AHEAD.search(plain)):
-            found.append(plain)
+        elif not (listing or statement.numbers or plain.endswith(("?", "？", ":", "："))):
+            parts = own(statement)
+            names = sum(isinstance(part, str) for part in parts)
+            told = names < len(parts) or names >= (1 if has_cjk(plain) else 2)
+            if told and not set.intersection(*(cited_in.get(part, set()) for part in parts)):
+                found.append(plain)
     return tuple(found)
 
 

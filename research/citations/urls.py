@@ -62,10 +62,8 @@ def clean(text: str, sources: Sequence[Source], question: str = "") -> tuple[str
     """
     seen = Seen(sources, question)
     text, lost = without_lost(normalised(text))
-    defined = {}
-    for match in _DEFINITION.finditer(text):
-        if _is_url(match[2] or match[3]):
-            defined[match[1].casefold()] = match[2] or match[3]
+    links = ((match[1].casefold(), match[2] or match[3]) for match in _DEFINITION.finditer(text))
+    defined = {label: url for label, url in links if _is_url(url)}
     cleaner = _Cleaner(seen, defined, REMOVED[language_of(_URL.sub(" ", text))])
     cleaned = around_code(text, cleaner.prose, cleaner.code)
     return cleaned, tuple(dict.fromkeys((*cleaner.removed, *lost)))
@@ -137,18 +135,13 @@ class _Cleaner:
 
     def _labelled(self, label: str, url: str, whole: str) -> str:
         n = self.seen.knows(url)
-        if n == 0:
-            return whole
-        if n is None and not url.startswith("#"):
-            self.removed.append(url)
-        if n is None and url.startswith("#"):
+        if n == 0 or (n is None and url.startswith("#")):
             return whole
         inner = label.strip().strip("[]^ ")
-        if n is None:
-            return f"[{inner}]" if re.fullmatch(r"\d{1,3}(?:, \d{1,3})*", inner) else label
-        if inner.isdigit() or _is_url(inner):
-            return f"[{n}]"
-        return f"{label} [{n}]"
+        if n is not None:
+            return f"[{n}]" if inner.isdigit() or _is_url(inner) else f"{label} [{n}]"
+        self.removed.append(url)
+        return f"[{inner}]" if re.fullmatch(r"\d{1,3}(?:, \d{1,3})*", inner) else label
 
     def _inline(self, match: re.Match[str]) -> str:
         picture, label, url = match[1], match[2], match[3] or match[4] or ""
@@ -171,10 +164,7 @@ class _Cleaner:
         url = self.defined.get((match[3] or match[2]).casefold())
         if url is None or MARK.fullmatch(match.group()):
             return match.group()
-        n = self.seen.knows(url)
-        if MARK.fullmatch(f"[{match[2]}]"):
-            return f"[{n}]" if n else f"[{match[2]}]"
-        return match.group() if n == 0 else f"{match[2]} [{n}]" if n else match[2]
+        return self._labelled(match[2], url, match.group())
 
     def _definition(self, match: re.Match[str]) -> str:
         url = match[2] or match[3]
@@ -189,18 +179,18 @@ class _Cleaner:
 
     def _anchor(self, match: re.Match[str]) -> str:
         address = _ADDRESS.search(match[1])
-        if address is None:
-            return match[2]
-        return self._labelled(
-            match[2], html.unescape(next(g for g in address.groups() if g is not None)), match.group()
-        )
+        return self._labelled(match[2], _address(address), match.group()) if address else match[2]
 
     def _tag(self, match: re.Match[str]) -> str:
         """Remove a tag if one of its addresses was not seen."""
-        urls = [html.unescape(next((g for g in m.groups() if g), "")) for m in _ADDRESS.finditer(match.group())]
+        urls = map(_address, _ADDRESS.finditer(match.group()))
         gone = [url for url in urls if url and self.seen.knows(url) is None]
         self.removed += gone
         return "" if gone else match.group()
+
+
+def _address(attribute: re.Match[str]) -> str:
+    return html.unescape(attribute[attribute.lastindex or 0])
 
 
 def found(text: str) -> list[str]:

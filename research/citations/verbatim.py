@@ -6,13 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cache, cached_property, lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from research._util.amounts import SCALES
-from research._util.glossary import chinese_label
 from research.citations.labelled import label_of
 from research.citations.language import listed, openings, says
 from research.citations.marks import sentences_of
@@ -55,55 +53,61 @@ class Token(Struct, frozen=True):
     end: int
 
 
-class Stated(Struct, frozen=True, dict=True):
-    """A sentence of a source: its parts, each with whether a claim may leave it out."""
+class Sentence(Struct, frozen=True, dict=True):
+    """A sentence of a source."""
 
-    n: int
     text: str
-    parts: tuple[tuple[tuple[Token, ...], bool], ...]
-    quoted: bool
-    """The whole sentence is what someone said."""
-    whole: bool = True
-    """False if this is its beginning, up to a comma."""
+
+    @property
+    def quoted(self) -> bool:
+        """Whether it is, as a whole, what someone said."""
+        return self.text[0] in QUOTES and self.text.rstrip(".。")[-1:] in QUOTES
 
     @cached_property
-    def lengths(self) -> tuple[int, int]:
-        """The least and the most words of a claim that says this."""
-        whole = sum(len(part) for part, _ in self.parts)
-        return whole - sum(len(part) for part, optional in self.parts if optional), whole
+    def folded(self) -> str:
+        """The sentence in lower case, in which words are found sooner than it is read."""
+        return self.text.casefold()
+
+    @cached_property
+    def readings(self) -> tuple[tuple[tuple[Token, ...], bool], ...]:
+        """What it says as a whole (True) and up to a comma, each also without its opening and its parentheses."""
+        opening = _opening().match(self.text)
+        bare = _PARENTHESIS.sub(lambda each: each[0] if says("reserve", each[0]) else " " * len(each[0]), self.text)
+        starts = (0, opening.end() if opening else 0)
+        wholes = dict.fromkeys(tokens_of(text[at:], at) for text in (self.text, bare) for at in starts)
+        cuts = () if label_of(self.text) else tuple(_commas(self.text))
+        parts = ((tuple(each for each in whole if each.end <= at), False) for whole in wholes for at in cuts)
+        return (*((whole, True) for whole in wholes), *parts)
 
 
 def tokens_of(text: str, start: int = 0) -> tuple[Token, ...]:
     """Return what a text says word for word: without articles and punctuation, numbers by their value."""
-    return tuple(_tokens(text, start))
-
-
-def _tokens(text: str, start: int) -> Iterator[Token]:
+    found: list[Token] = []
+    articles = listed("article")
     for match in _TOKEN.finditer(text):
         key: str | Decimal = match.group().casefold()
-        if match["number"]:
+        if match.lastgroup in ("number", "scale"):
             key = _value(match["number"], SCALES.get((match["scale"] or "").casefold(), 0))
-        elif match["percent"]:
+        elif match.lastgroup == "percent":
             key = "%"
-        letter = match.group() == "A" and _WORD_BEFORE.match(
-            text[max(match.start() - 2, 0) : match.start()]
-        )  # the A of `Vitamin A`
-        if key not in listed("article") or letter:
-            yield Token(key, match.group(), start + match.end())
+        letter = match.group() == "A" and _WORD_BEFORE.search(text[: match.start()][-2:])  # of `Vitamin A`
+        if key not in articles or letter:
+            found.append(Token(key, match.group(), start + match.end()))
+    return tuple(found)
 
 
 def _value(digits: str, scale: int) -> str | Decimal:
-    """Return a number; text such as `2.10.1` stays text, and so `123.201.945` never equals `123.201`."""
+    """Return a number; `2.10.1` and `3.10` stay text: versions, which `2.10` and `3.1` are not."""
     plain = digits.replace("−", "-")
     if _GROUPS.fullmatch(plain.lstrip("-")):
         plain = re.sub(r"[,'’\s]", "", plain) if plain.count(".") < 2 else plain.replace(".", "")
     try:
-        return Decimal(f"{plain}e{scale}")
+        return digits if not scale and re.search(r"\.\d*0$", plain) else Decimal(f"{plain}e{scale}")
     except InvalidOperation:
         return digits
 
 
-def stated(source: Source) -> Iterator[Stated]:
+def stated(source: Source) -> Iterator[Sentence]:
     """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
     colon = spoken = listed_below = False
     for line in _lines(source.quote):
@@ -113,18 +117,12 @@ def stated(source: Source) -> Iterator[Stated]:
         said = ""
         for sentence in sentences_of(text) if not inside else ():
             before, said = said, _open(said + sentence)
-            if (
-                not (before or said)
-                and not sentence.endswith(("?", "？", "…", "...", ":", "："))
-                and not sentence[0].islower()
-            ):
-                yield (whole := _stated(sentence, source.n))
-                yield from () if label_of(sentence) else _beginnings(sentence, whole)
+            piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
+            if not (before or said or piece):
+                yield Sentence(sentence)
         listed_below = bullet and (colon or listed_below)
-        colon, spoken = (
-            text.endswith((":", "：")),
-            sum(1 for _ in islice(_tokens(text, 0), 2)) > 1,
-        )  # not `Observation:`
+        colon = text.endswith((":", "："))
+        spoken = colon and len(tokens_of(text)) > 1  # not `Observation:`
 
 
 def _open(text: str) -> str:
@@ -149,35 +147,17 @@ def _lines(text: str) -> Iterator[str]:
         yield " ".join(pieces)
 
 
-def _stated(sentence: str, n: int) -> Stated:
-    parts: list[tuple[tuple[Token, ...], bool]] = []
-    label = label_of(sentence)
-    at = len(label) if chinese_label(label) else 0
-    if at:
-        parts.append((tokens_of(sentence[:at]), True))
-    if match := _opening().match(sentence, at):
-        parts.append((tokens_of(match.group(), at), True))
-        at = match.end()
-    for piece in _PARENTHESIS.split(sentence[at:]):
-        if found := tokens_of(piece, at):
-            parts.append((found, piece[0] in "(（[" and piece[-1] in ")）]" and not says("reserve", piece)))
-        at += len(piece)
-    quoted = sentence[0] in QUOTES and sentence.rstrip(".。")[-1:] in QUOTES
-    return Stated(n, sentence, tuple(parts), quoted)
-
-
-def _beginnings(sentence: str, whole: Stated) -> Iterator[Stated]:
-    """Yield what a sentence says up to a comma, if nothing behind it may take that back or ends a list."""
+def _commas(sentence: str) -> Iterator[int]:
+    """Yield the commas at which a sentence may end, because nothing behind may take that back, and no list goes on."""
     plain = _PARENTHESIS.sub(lambda each: " " * len(each.group()), sentence)
     stop = len(sentence)
     for at in reversed([comma.start() for comma in _COMMA.finditer(plain)]):
         piece = sentence[at + 1 : stop]
-        own = [each for part, _ in whole.parts for each in part if at < each.end <= stop]
+        own = tokens_of(piece)
         if says("reserve", piece) or says("aside", piece) or _open(sentence[:at]):
             return
         if len(own) >= _CLAUSE and not (isinstance(own[0].key, Decimal) or own[0].key in listed("limit")):
-            cut = [(tuple(each for each in part if each.end <= at), optional) for part, optional in whole.parts]
-            yield replace(whole, parts=tuple(part for part in cut if part[0]), whole=False)
+            yield at
         stop = at
 
 
@@ -187,26 +167,18 @@ def _opening() -> re.Pattern[str]:
     return re.compile(rf"[:：\s]*(?:{said})(?:[,，]\s*|\s+(?=[A-Z])|(?<=[\u4e00-\u9fff]))", re.I)
 
 
-def differences(claim: Sequence[Token], sentence: Stated) -> list[tuple[Token, Token]] | None:
-    """Return the numbers in which a claim differs from a sentence; None if it differs in anything else."""
-    least, most = sentence.lengths
-    if not max(least, _LEAST) <= len(claim) <= most:
-        return None
-    at = 0
-    found: list[tuple[Token, Token]] = []
-    for part, optional in sentence.parts:
-        own = claim[at : at + len(part)]
-        if optional and [each.key for each in own] != [each.key for each in part]:
-            continue
-        if len(own) < len(part):
-            return None
-        for mine, theirs in zip(own, part, strict=True):
-            if mine.key != theirs.key:
-                if isinstance(mine.key, str) or isinstance(theirs.key, str):
-                    return None
-                found.append((mine, theirs))
-        at += len(part)
-    return found if at == len(claim) else None
+def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:
+    """Yield each sentence that says what a claim says; if it has another number, which refutes the claim, with that."""
+    said = sorted({each.key for each in claim if isinstance(each.key, str) and each.key != "%"}, key=len, reverse=True)
+    for sentence in sentences if len(claim) >= _LEAST else ():
+        for reading, whole in sentence.readings if all(map(sentence.folded.__contains__, said)) else ():
+            if len(reading) != len(claim):
+                continue
+            apart = [at for at, (mine, theirs) in enumerate(zip(claim, reading, strict=True)) if mine.key != theirs.key]
+            if not apart:
+                yield sentence, None
+            elif whole and len(apart) == 1 and _refutes(claim[apart[0]], reading, apart[0], sentence.text):
+                yield sentence, reading[apart[0]].text
 
 
 def forms(claim: str, titles: Iterable[str]) -> list[tuple[Token, ...]]:
@@ -224,22 +196,19 @@ def forms(claim: str, titles: Iterable[str]) -> list[tuple[Token, ...]]:
     return found
 
 
-def refutes(mine: Token, theirs: Token, sentence: Stated) -> bool:
+def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     """Return whether a sentence that differs in one number refutes the claim.
 
     The number counts or measures something: it is no year, no part of a name, and neither rounds the other.
     """
-    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal) and sentence.whole):
+    theirs = reading[at]
+    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or says("reserve", text):
         return False
-    if says("reserve", sentence.text):
-        return False
-    flat = [each for part, _ in sentence.parts for each in part]
-    at = flat.index(theirs)
-    before, behind = (flat[at - 1].text if at else "", flat[at + 1].text if at + 1 < len(flat) else "")
+    before, behind = (reading[at - 1].text if at else "", reading[at + 1].text if at + 1 < len(reading) else "")
     year = re.fullmatch(r"[12]\d{3}", theirs.text) and re.fullmatch(r"[12]\d{3}", mine.text)
     named = (before[:1].isupper() and at > 1) or before == "第" or behind in tuple("年月日号时点章条节版")
     large = min(mine.key, theirs.key) >= _LARGE and behind[:1].islower()
-    unit = bool(unit_at(sentence.text, theirs.end)[0]) or before in tuple("$€£¥")
+    unit = bool(unit_at(text, theirs.end)[0]) or before in tuple("$€£¥")
     written = re.sub(r"\D", "", mine.text) != re.sub(r"\D", "", theirs.text)  # 1.234 may be 1,234
     counted = unit or large or behind.endswith("s") or has_cjk(behind)
     return counted and written and not (year or named or rounds(mine.key, theirs.key) or rounds(theirs.key, mine.key))

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research.citations.checking import check
+from research.citations.checking import check_claim
 from research.citations.reasons import because, one_line
 from research.errors import ConfigError
 from research.quantities import quantities
@@ -183,21 +183,16 @@ class Rules:
         self._embedder = embedder
 
     def verify(self, pairs: Sequence[Pair]) -> list[Judgement]:
-        """Return one judgement for each pair; of several sentences, the worst."""
+        """Return one judgement for each pair."""
         return [self._one(pair) for pair in pairs]
 
     def _one(self, pair: Pair) -> Judgement:
-        # Every sentence needs its mark, or those before the last would be left unchecked.
-        text = " ".join(f"{sentence.rstrip()} [1]" for sentence in sentences(pair.claim) or [pair.claim])
         pages = [passage.partition("\n") if "\n" in passage else ("", "", passage) for passage in pair.passages]
-        found = check(text, [Source(1, "", title, body) for title, _, body in pages], (), self._embedder)
-        if not found:
-            return Judgement(RULES, "unverified")
-        worst = min(found, key=lambda citation: _WORST_FIRST.index(citation.status))
-        return Judgement(RULES, worst.status, None, worst.reason, quote=worst.quote)
+        sources = [Source(1, "", title, body) for title, _, body in pages]
+        dead = Citation(1, pair.claim, "dead", reason="no source is given")
+        (found,) = check_claim(pair.claim, sources, self._embedder) or (dead,)
+        return Judgement(RULES, found.status, None, found.reason, quote=found.quote)
 
-
-_WORST_FIRST: Final = ("dead", "contradicted", "unsupported", "unverified", "partial", "calculated", "supported")
 
 Predict = Callable[[Sequence[tuple[str, str]]], Sequence[tuple[float, float]]]
 """Maps (passage, claim) to the probabilities that the passage supports and contradicts the claim."""

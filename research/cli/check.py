@@ -5,9 +5,26 @@ from __future__ import annotations
 import argparse
 import sys
 
+from msgspec import Struct
+
 from research.cli.common import open_settings
 from research.cli.parser import Commands
 from research.errors import ConfigError
+
+
+class Given(Struct):
+    """A source of a claim."""
+
+    text: str
+    title: str = ""
+
+
+class Claim(Struct):
+    """A claim, in one sentence, and its sources."""
+
+    id: str | int
+    claim: str
+    sources: list[Given]
 
 
 def add(commands: Commands) -> None:
@@ -20,15 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
     import msgspec
 
     from research._util import decoding
-    from research.citations.claims import Claim, judge
+    from research.citations.verifiers import Pair, Rules
     from research.search import embedders
 
-    embedder = embedders.cached(open_settings(arguments.home).embedder)
+    rules = Rules(embedders.cached(open_settings(arguments.home).embedder))
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
             try:
                 claim = decoding.decode(line, Claim)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 raise ConfigError(f'line {number}: expected {{"id", "claim", "sources"}}: {error}') from error
-            print(msgspec.json.encode(judge(claim, embedder)).decode(), flush=True)
+            (said,) = rules.verify([Pair(claim.claim, tuple(f"{each.title}\n{each.text}" for each in claim.sources))])
+            found = {"verdict": said.status, "quote": said.quote, "reason": said.reason, "by": said.by}
+            print(msgspec.json.encode({"id": claim.id} | found).decode(), flush=True)
     return 0

@@ -379,8 +379,13 @@ class _Reader:
 
     def _table(self, node: SyntaxTreeNode) -> Table:
         head, *rows = (row for part in node.children for row in part.children)
-        cells = [[self._inline(cell) for cell in row.children] for row in (head, *rows)]
-        return Table(tuple(cells[0]), tuple(map(tuple, cells[1:])), tuple(map(_align, head.children)))
+        named = " | ".join(_written(cell) for cell in head.children)
+        cells: list[tuple[tuple[Span, ...], ...]] = []
+        for row in rows:  # of which a statement may need all cells
+            said = " | ".join(_written(cell) for cell in row.children)
+            found = self._claims(f"| {named} |\n| {said} |" if "[" in said else "")
+            cells.append(tuple(self._inline(cell, found) for cell in row.children))
+        return Table(tuple(map(self._inline, head.children)), tuple(cells), tuple(map(_align, head.children)))
 
     def _note(self, label: str, blocks: tuple[Block, ...]) -> Iterable[Block]:
         """Yield a footnote, where it stands, with the letter of its references."""
@@ -398,17 +403,22 @@ class _Reader:
         number = len(self._notes)
         return self._notes.setdefault(label, _LETTERS[number % len(_LETTERS)] * (1 + number // len(_LETTERS)))
 
-    def _inline(self, node: SyntaxTreeNode) -> tuple[Span, ...]:
-        """Return the spans of a paragraph, a heading or a cell."""
-        inline = node.children[0] if node.children else None
-        if inline is None or inline.token is None:
-            return ()
-        found: dict[int, deque[str]] = {}  # the statements of each number's marks, in order
-        for statement in statements(inline.content) if self._cited and "[" in inline.content else ():
+    def _claims(self, text: str) -> dict[int, deque[str]]:
+        """Return the statements of each number's marks, in order."""
+        found: dict[int, deque[str]] = {}
+        for statement in statements(text) if self._cited and "[" in text else ():
             claim = without_marks(statement.text)
             for n in _numbers(statement.text):
                 found.setdefault(n, deque()).append(claim)
-        return tuple(_merged(self._spans(inline.token.children or (), found)))
+        return found
+
+    def _inline(self, node: SyntaxTreeNode, found: dict[int, deque[str]] | None = None) -> tuple[Span, ...]:
+        """Return the spans of a paragraph, a heading or a cell; `found` are the statements of a row, of its marks."""
+        inline = node.children[0] if node.children else None
+        if inline is None or inline.token is None:
+            return ()
+        claims = self._claims(inline.content) if found is None else found
+        return tuple(_merged(self._spans(inline.token.children or (), claims)))
 
     def _spans(self, tokens: Sequence[Token], found: dict[int, deque[str]]) -> Iterable[Span]:
         look = Span("")
@@ -451,6 +461,10 @@ class _Reader:
                 yield replace(look, text=f"[{n}]", cites=n, status=status, claim=claim)
             place = mark.end()
         yield from _noted(text[place:], look)
+
+
+def _written(cell: SyntaxTreeNode) -> str:
+    return cell.children[0].content if cell.children else ""
 
 
 def _noted(text: str, look: Span) -> Iterable[Span]:

@@ -17,7 +17,8 @@ The mill has up to 12 wheels. All but 12 mills closed. The rate rose by 2 percen
 Is the water clean? The works employ
 640 people. “The lake is dry,” said Holt. “It was full once. Nobody swam in it.”
 "It is deep." He knew "Lake Orr" well. Lake Orr is 30 m deep.
-Die Stadt hat 123.201.777 Einwohner. Version 2.10.1 mends the pump. Vitamin A is found in carrots.
+Die Stadt hat 123.201.777 Einwohner. Version 2.10.1 mends the pump. The pump needs Python 3.10 or later.
+Vitamin A is found in carrots.
 Common errors:
 - The otter is a fish.
 鳟鱼在2021年回到了阿勒河。据称水坝已被拆除。该厂有640名工人（不含临时工），年产量为3.2万吨。"""
@@ -36,7 +37,9 @@ Exports 2024: $1.046 trillion (2024 est.)
 Imports 2024: $1.054 trillion (2024 est.)
 Land boundaries, border countries: Andorra 55 km; Spain 646 km
 Coal, exports: about 3 million metric tons (2023 est.)
-Airports: 689 (2025)"""
+Airports: 689 (2025)
+养路费2022年：171.5亿元
+养路费2023年：184.2亿元"""
 FRANCE = Source(2, "library://factbook/france/facts", "France · Facts", LINES)
 SPAIN = Source(
     3,
@@ -101,7 +104,24 @@ REPORT = Source(
 | 学校 | 图书册数（万册） |
 | --- | --- |
 | 2号中学 | 15.2 |
-| 明德中学 | 12.4 |""",
+| 明德中学 | 12.4 |
+
+| USD million | 2022 | 2023 |
+| --- | --- | --- |
+| Net sales | 4,687.0 | 4,951.3 |
+
+| 百万元 | 2022年 | 2023年 |
+| --- | --- | --- |
+| 研发费用 | 233.8 | 251.0 |
+
+| Works | Cost (USD million) | Lease (in millions of dollars) |
+| --- | --- | --- |
+| Dalby | 12.4 | 0.7 |
+
+| K | Wells |
+| --- | --- |
+| Orton | 12 |
+| 120 | 31 |""",
 )
 SOURCES = [OTTERS, FRANCE, SPAIN, LEAGUE, SALES, WEIRS, BOX, REPORT]
 
@@ -116,6 +136,7 @@ def found(text: str) -> set[tuple[str, str]]:
         "The Aller is a river of 211 km [1].",
         "Aller is river of 211 km [1]!",
         "**Otters** were found at 42 of 60 sites in the survey of Jana Holt [1].",
+        "The pump needs Python 3.10 or later [1].",
         "Otters were found at 42 of 60 sites (up from 17 in 2010) in the survey of Jana Holt [1].",
         "Critics say the fish left [1].",
         "The rate rose by 2% [1].",
@@ -158,6 +179,7 @@ def test_a_sentence_or_its_beginning_is_word_for_word(claim: str) -> None:
         "Otters were found at 60 of 42 sites in the survey of Jana Holt [1].",
         "Denmark sold 1,200 boats to the town [1].",
         "Version 2.10.7 mends the pump [1].",
+        "The pump needs Python 3.1 or later [1].",
         "Vitamin is found in carrots [1].",
         "The town sold 1.200 boats to Denmark [1].",
         "水坝已被拆除 [1]。",
@@ -226,6 +248,13 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "2号中学的图书册数为15.2万册 [8]。",
         "Furniture was $10.671 million in 2018 [8].",
         "2023年票款收入为2.605亿元 [8]。",
+        "Net sales were $4.95 billion in 2023 [8].",
+        "2023年研发费用为2.51亿元 [8]。",
+        "The cost of Dalby is USD 12.4 million [8].",
+        "Orton has 12 wells [8].",
+        "The Factbook puts the median age of France at 42.6 years [2].",
+        "The lease of Dalby is $700 thousand [8].",
+        "2022年法国的养路费为171.5亿元 [2]。",
         "法国2024年的出口为1.046万亿美元 [2]。",
         "法国的出生率为10.9‰ [2]。",
     ],
@@ -271,6 +300,12 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Net result was $47 thousand in 2018 [8].",
         "The net result was 304 thousand in 2019 [8].",
         "法国的出生率为10.9% [2]。",
+        "Net sales were €4,951.3 million in 2023 [8].",
+        "Net sales were $4,951.3 in 2023 [8].",
+        "The cost of Dalby is $12.4 [8].",
+        "Orton has 12,000 wells [8].",
+        "Wikipedia puts the median age of France at 42.6 years [2].",
+        "法国2022年的养路费为184.2亿元 [2]。",
     ],
 )
 def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
@@ -285,6 +320,7 @@ def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
         ("The unemployment rate of France was 9.5% in 2024 [2].", "7.5%"),
         ("法国2024年的失业率为9.5% [2]。", "7.5%"),
         ("Albion has an attendance of 8,970 people [4].", "9,870"),
+        ("Net sales were $4,687.0 million in 2023 [8].", "USD 4,951.3 million"),
     ],
 )
 def test_another_value_in_the_labelled_line_contradicts(claim: str, figure: str) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from pypdf import PdfReader
 
-from research.citations import uncited
+from research.citations import statements, uncited, without_marks
 from research.citations.reasons import because
 from research.events.events import Event, RunStarted
 from research.events.recipe import Recipe
@@ -209,6 +209,20 @@ def test_citation_marks_carry_the_verdict_on_their_own_statement() -> None:
     assert [span.status for span in (*first.spans, *second.spans) if span.cites] == ["supported", "partial"]  # type: ignore[union-attr]
 
 
+def test_a_mark_in_a_table_carries_the_verdict_on_its_row_or_cell() -> None:
+    text = "| Town | Area | Mills | Source |\n|---|---|---|---|\n| Orrin | 5 | 2 | [1] |\n| Tveit | 7 | 3 | [1] |"
+    several = text.replace("| 5 | 2 | [1] |", "| 5 [1] | 2 [1] | |")
+    for report in (text, several):
+        checked = tuple(
+            Citation(each.numbers[0], without_marks(each.text), verdict)
+            for each, verdict in zip(statements(report), ("contradicted", "supported", "partial"), strict=False)
+        )
+        (table,) = parse(report, checked)
+        assert isinstance(table, Table)
+        marks = [span.status for row in table.rows for cell in row for span in cell if span.cites]
+        assert marks == [each.status for each in checked]
+
+
 UNSOURCED = """## Norway has 5 million people
 
 This report compares two countries. Norway has **5 million** people. **Sweden has 10 million people.** Iceland is small [1].
@@ -217,7 +231,7 @@ Denmark has `5 million cows. Yes` and 6 million people.
 | Country | People |
 |---|---:|
 | Norway | 5 million |
-| Sweden | 10 million [1] |
+| Sweden | 9 million [1] |
 
 - Finland has *6 million people*
 

@@ -44,7 +44,8 @@ def pointing(*entries: tuple[str, list[int]]) -> str:
 
 def read(text: str) -> list[str | None]:
     batch = [(Pair(claim, (PASSAGE,)), (PASSAGE,)) for claim in "AB"]
-    return [each and each.status for each in read_verdicts(text, "m", batch)]
+    found = read_verdicts(text, "m", batch)
+    return [found[pair].status if pair in found else None for pair, _ in batch]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +86,9 @@ def test_the_judge_names_lines_of_the_claims_own_sources_and_they_are_the_quote(
     user = judge_messages([(pair.claim, texts) for pair, texts in batch])[1].content
     assert "\n6 It carries 40 people.\n" in user
     assert "Claim 2: The ferry carries 40 people.\nLines of claim 2: 4-7" in user
-    first, second = read_verdicts(pointing(("supported", [2]), ("supported", [6, 4])), "m", batch)
-    assert first and (first.status, first.quote) == ("supported", "It was built in 1887 by the mason Edwin Garrick.")
-    assert second and (second.status, second.quote) == ("supported", "It carries 40 people.\nThe ferry")
+    first, second = read_verdicts(pointing(("supported", [2]), ("supported", [6, 4])), "m", batch).values()
+    assert (first.status, first.quote) == ("supported", "It was built in 1887 by the mason Edwin Garrick.")
+    assert (second.status, second.quote) == ("supported", "It carries 40 people.\nThe ferry")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +109,7 @@ def test_a_tick_needs_a_line_of_its_own_source_with_a_figure_of_the_claim(
     verdict: str, lines: list[int], status: str
 ) -> None:
     batch = [(pair, excerpts(pair)) for pair in (PAIR, BOAT)]
-    found = read_verdicts(pointing(("unsupported", []), (verdict, lines)), "m", batch)[1]
-    assert found
+    found = read_verdicts(pointing(("unsupported", []), (verdict, lines)), "m", batch)[batch[1][0]]
     assert found.status == status
 
 
