@@ -15,9 +15,9 @@ from pathlib import Path
 RESULTS = Path(".venv/suite")
 PARTS = {
     "browser": ["tests/browser"],
-    # Faults first, because the longest tests are among them; three at a time, because each waits for a third of its time.
+    # Faults first, because the longest tests are among them.
     "others": [
-        "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder",
+        "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder",
         "tests/faults", "tests/contract", "tests/app", "tests/unit",
     ],
 }  # fmt: skip
