@@ -85,9 +85,8 @@ class Cell(Struct, frozen=True):
             own = replace(own, value=100 * own.value / self.per, half=100 * own.half / self.per, unit="%")
         elif not self.alike(claimed):
             return False
-        exact = (
-            replace(claimed, hedge="") if claimed.hedge == "about" else claimed
-        )  # `about 85 million` is not 84.0 million
+        # `about 85 million` is not 84.0 million
+        exact = replace(claimed, hedge="") if claimed.hedge == "about" else claimed
         return same_sign and same_hedge and same_points and exact.states(own)
 
     def alike(self, claimed: Quantity) -> bool:
