@@ -138,17 +138,11 @@ class _Checker:
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
-        return (
-            _labelled(said, cells, statement.context)
-            or _calculated(
-                said,
-                cells,
-                [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before],
-                self.computed,
-            )
-            or verbatim
-            or _Found("unverified", self._open(said), {}, said.text)
-        )
+        if found := _labelled(said, cells, statement.context):
+            return found
+        earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
+        found = _calculated(said, cells, earlier, self.computed) or verbatim
+        return found or _Found("unverified", self._open(said), {}, said.text)
 
     def _open(self, said: Told) -> tuple[Reason, ...]:
         """Return why a claim is left open; a figure that the python tool printed without cited inputs is named."""
@@ -251,19 +245,11 @@ def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
     seen = cell.quantity
     unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
     rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
-    if (
-        rounded
-        or unscaled
-        or figure.hedge
-        or seen.hedge
-        or figure.weak
-        or figure.unit != seen.unit
-        or (len(others) > 1 and not said.years)
-    ):
+    vague = rounded or unscaled or figure.hedge or seen.hedge or figure.weak
+    if vague or figure.unit != seen.unit or (len(others) > 1 and not said.years):
         return None
-    return _Found(
-        "contradicted", (because("the labelled line has {figure}", figure=seen.written),), {cell.n: cell.line}
-    )
+    reason = because("the labelled line has {figure}", figure=seen.written)
+    return _Found("contradicted", (reason,), {cell.n: cell.line})
 
 
 def _calculated(
@@ -308,11 +294,7 @@ def _inputs(
     for each in before:
         if (earlier := match(each, cells)) and all(earlier.held):
             names = mentioned(said.text, earlier.cells)
-            places = {
-                cell: min((names.index(name) for name in cell.names if name in names), default=0)
-                for cell in earlier.cells
-            }
-            yield sorted(earlier.cells, key=places.__getitem__)
+            yield sorted(earlier.cells, key=lambda cell: min(map(names.index, set(names) & set(cell.names)), default=0))
     if meant := inputs_of(said, cells):
         yield meant
 

@@ -15,6 +15,7 @@ from research._util.glossary import chinese_places, english_labels, terms
 from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
 from research.quantities import Quantity, quantities
+from research.quantities.units import SYMBOLS
 from research.text import has_cjk
 from research.types import Source
 
@@ -84,9 +85,8 @@ class Cell(Struct, frozen=True):
             own = replace(own, value=100 * own.value / self.per, half=100 * own.half / self.per, unit="%")
         elif not self.alike(claimed):
             return False
-        exact = (
-            replace(claimed, hedge="") if claimed.hedge == "about" else claimed
-        )  # `about 85 million` is not 84.0 million
+        # `about 85 million` is not 84.0 million
+        exact = replace(claimed, hedge="") if claimed.hedge == "about" else claimed
         return same_sign and same_hedge and same_points and exact.states(own)
 
     def alike(self, claimed: Quantity) -> bool:
@@ -96,7 +96,14 @@ class Cell(Struct, frozen=True):
         if claimed.unit == "%" and not self.quantity.unit:
             return re.search(r"\b100\b", self.how) is not None
         unit = words(_DIGITS.sub(" ", claimed.written))
-        return not self.quantity.unit and bool(unit) and unit <= words(self.around) | self.label
+        known = unit <= words(self.around) | self.label and _signs(claimed.written) <= _signs(self.around)
+        return not self.quantity.unit and bool(unit) and known
+
+
+@lru_cache(maxsize=4_096)
+def _signs(text: str) -> frozenset[str]:
+    """Return the signs of currencies in a text."""
+    return frozenset(text) & frozenset(SYMBOLS)
 
 
 def rows_of(source: Source) -> list[str]:
@@ -168,9 +175,10 @@ def _head(heads: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def _scale(text: str) -> str:
     """Return what a text says of all figures: the whole of `USD million`, the million of `In millions, 2019`; else empty."""
-    found = None if re.search(r"\d", text) else _read("1", text)
+    unit = _unit(text) or text
+    found = None if re.search(r"\d", unit) else _read("1", unit)
     if found and not found[1] and (found[0].unit in _MONEY or (found[0].value > 1 and not found[0].unit)):
-        return text
+        return unit
     match = _SCALE.search(text)
     return match[match.lastindex or 0] if match else ""
 
@@ -244,7 +252,7 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
             label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - links()
-            around = f"{name} {source.title} {' '.join(names)} {_site(source)}"
+            around = f"{name} {source.title} {' '.join(names)} {_site(source)} {''.join(_signs(source.quote))}"
             yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)
 
 
@@ -260,12 +268,17 @@ def _figure(cell: str, head: str = "") -> Quantity | None:
     """Return the figure of a cell, with the unit of its column; None if it is no figure, or in brackets, as losses are."""
     if _LOSS.match(cell):
         return None
-    named = _UNIT.search(head)
-    unit = re.sub(r"(?<=illion|ousand)s\b(?: of\b)?", "", named[1] or named[2]) if named else ""
+    unit = _unit(head)
     found, rest = _read(cell, unit) or _read(cell, "") or (None, "")
     if found is None or (rest and not unit.endswith(rest)):
         return None
     return Quantity("number", found.written, found.value, found.half, found.unit, 0, len(cell))
+
+
+def _unit(head: str) -> str:
+    """Return the unit that a head names in brackets or at its end: the million of `Sales (in millions)`; else empty."""
+    named = _UNIT.search(head)
+    return re.sub(r"(?<=illion|ousand)s\b(?: of\b)?", "", named[1] or named[2]) if named else ""
 
 
 def _read(cell: str, unit: str) -> tuple[Quantity, str] | None:

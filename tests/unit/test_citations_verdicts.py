@@ -38,6 +38,7 @@ Imports 2024: $1.054 trillion (2024 est.)
 Land boundaries, border countries: Andorra 55 km; Spain 646 km
 Coal, exports: about 3 million metric tons (2023 est.)
 Airports: 689 (2025)
+Toll income: 3.2 million
 养路费2022年：171.5亿元
 养路费2023年：184.2亿元"""
 FRANCE = Source(2, "library://factbook/france/facts", "France · Facts", LINES)
@@ -121,7 +122,15 @@ REPORT = Source(
 | K | Wells |
 | --- | --- |
 | Orton | 12 |
-| 120 | 31 |""",
+| 120 | 31 |
+
+| AUD million | 2022 | 2023 |
+| --- | --- | --- |
+| Grants | 17.2 | 18.9 |
+
+| (in thousands of dollars) | 2022 | 2023 |
+| --- | --- | --- |
+| Fines | 31 | 47 |""",
 )
 SOURCES = [OTTERS, FRANCE, SPAIN, LEAGUE, SALES, WEIRS, BOX, REPORT]
 
@@ -252,6 +261,7 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "2023年研发费用为2.51亿元 [8]。",
         "The cost of Dalby is USD 12.4 million [8].",
         "Orton has 12 wells [8].",
+        "Fines were $47 thousand in 2023 [8].",
         "The Factbook puts the median age of France at 42.6 years [2].",
         "The lease of Dalby is $700 thousand [8].",
         "2022年法国的养路费为171.5亿元 [2]。",
@@ -304,6 +314,9 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Net sales were $4,951.3 in 2023 [8].",
         "The cost of Dalby is $12.4 [8].",
         "Orton has 12,000 wells [8].",
+        "Fines were £47 thousand in 2023 [8].",
+        "Grants were £18.9 million in 2023 [8].",
+        "The toll income of France was £3.2 million [2].",
         "Wikipedia puts the median age of France at 42.6 years [2].",
         "法国2022年的养路费为184.2亿元 [2]。",
     ],
