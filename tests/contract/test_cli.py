@@ -311,7 +311,7 @@ def test_a_folder_without_a_readable_file_is_rejected(cli: Cli, documents: Path)
     done = cli("run", JAPAN, "--folder", str(documents))
     assert done.status == 2
     last = done.err.splitlines()[-1]
-    for text in ("corrupt.docx", "large.pdf", "60 MB", ".csv, .docx,"):
+    for text in ("corrupt.docx", "large.pdf", "60 MB", ".csv, .doc, .docx,"):
         assert text in last
 
 
