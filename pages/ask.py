@@ -81,7 +81,7 @@ try:
 except REFUSED as error:
     if isinstance(error, MustChoose):
         with summary:
-            private.ask(bench, error.why)
+            private.ask(bench, error)
     elif not error_shown:
         summary.markdown(f":red[:material/error: {plain(str(error))}]")
 else:
@@ -103,6 +103,8 @@ if started:
                     run_id = bench.engine.rerun(rerun_of.id, recipe).run_id
                 else:
                     run_id = bench.engine.start(question or "", recipe).run_id
+            except MustChoose:
+                question_box.refuse(t("First say below whether this model may read your documents."))
             except REFUSED as error:
                 question_box.refuse(str(error))
             else:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts.settings import caps, defaults, endpoints, system
 from pages.parts.settings import services as settings_services
-from pages.parts.shared import home, language
+from pages.parts.shared import home, language, private
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.config.settings import ADDRESSES
@@ -64,6 +64,7 @@ with st.container(width=960):
         defaults.draw(bench)
     elif section == "data":
         caps.draw(bench)
+        private.remembered(bench)
         system.data(bench)
     elif section == "system":
         system.parts(bench)

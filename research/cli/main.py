@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any, TextIO
 
 from research.cli import (
     app,
@@ -70,6 +73,31 @@ COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 2 for a wrong call or setting, otherwise the command's own."""
     arguments = build_parser().parse_args(argv)
+    with redirect_stdout(_shown(sys.stdout)), redirect_stderr(_shown(sys.stderr)):
+        return _run(arguments)
+
+
+class _Terminal:
+    """Shows the control characters in what is written: texts of models, servers and pages must not steer a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        from research.ops.logs import harmless
+
+        return self._stream.write(harmless(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _shown(stream: TextIO) -> Any:
+    """Return the stream, or one that a terminal can be given; files and pipes get what is written unchanged."""
+    return _Terminal(stream) if stream.isatty() else stream
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
         status: int = arguments.run_command(arguments)
         return status

@@ -14,6 +14,8 @@ LONGEST: Final = 10_000_000
 """Bytes of one message."""
 UNASKED: Final = 20_000_000
 """Bytes that a server may write after the last request to it."""
+MESSAGES: Final = 50_000
+"""Messages that it may write after it: each takes the loop 20 µs or more."""
 
 
 class Intake:
@@ -24,23 +26,26 @@ class Intake:
         self._close = close
         self.line = 0
         """Bytes of the message that has begun and not ended."""
-        self.since_asked = 0
+        self.since_asked = self.messages = 0
         self.problem = ""
         """Why nothing more is read."""
 
     def asked(self) -> None:
         """Begin to count anew: a request is sent."""
-        self.since_asked = 0
+        self.since_asked = self.messages = 0
 
     def take(self, piece: bytes) -> None:
         """Count a piece.  Raises `anyio.BrokenResourceError` when it is too much, which ends the session."""
         end = piece.rfind(b"\n")
         self.line = len(piece) - end - 1 if end >= 0 else self.line + len(piece)
         self.since_asked += len(piece)
+        self.messages += piece.count(b"\n")
         if self.line > LONGEST:
             self.problem = f"it sent a message longer than {LONGEST // 10**6} MB"
         elif self.since_asked > LONGEST + UNASKED:
             self.problem = f"it sent more than {(LONGEST + UNASKED) // 10**6} MB after the last request"
+        elif self.messages > MESSAGES:
+            self.problem = f"it sent more than {MESSAGES:,} messages after the last request"
         if self.problem:
             self._close()
             raise anyio.BrokenResourceError

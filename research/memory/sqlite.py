@@ -253,12 +253,19 @@ def _where(filters: Filters) -> tuple[str, tuple[object, ...]]:
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    id_, kind, provenance, text, quote, url, title, run, number, time, tags, pinned = row
+    id_, kind, provenance, text, quote, url, title, run = map(_text, row[:8])
+    number, time, tags, pinned = row[8:]
     try:
         words = tuple(decoding.decode(tags, list[str]))
     except (ValueError, TypeError):
         words = ()  # damaged: the entry itself can still be read
+    number, time = number if isinstance(number, int) else 0, time if isinstance(time, int | float) else 0.0
     return Entry(text, kind, id_, provenance, run, number, url, title, quote, time, words, bool(pinned))
+
+
+def _text(value: Any) -> Any:
+    """Return a text as it was stored; of a damaged one what can be read."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
 def _any(words: Iterable[str]) -> str:

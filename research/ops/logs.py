@@ -61,12 +61,12 @@ class _Record(logging.LogRecord):
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.msg = _harmless(self.msg)
+        self.msg = harmless(self.msg)
         if isinstance(self.args, tuple):
-            self.args = tuple(map(_harmless, self.args))
+            self.args = tuple(map(harmless, self.args))
 
 
-def _harmless(value: Any) -> Any:
+def harmless(value: Any) -> Any:
     """Return a value without control characters if its text has some, and else unchanged."""
     if value is None or isinstance(value, int | float):
         return value
@@ -209,7 +209,7 @@ class _Lines(logging.Formatter):
         )
         if record.exc_info and (trace := _trace(record.exc_info)):
             line += "\n" + redacted(trace)
-        return str(_harmless(line))
+        return str(harmless(line))
 
 
 def _more(record: logging.LogRecord) -> dict[str, object]:

@@ -42,12 +42,14 @@ class Runs(Protocol):
 
 
 class MustChoose(ConfigError):
-    """A cloud model would get private documents, and the user has not said yet whether it may."""
+    """A cloud model would get private documents, and the user has not said for this run whether it may."""
 
-    def __init__(self, why: str, advice: str) -> None:
-        super().__init__(f"{why}: {advice}")
-        self.why = why
-        """The reason without the advice, for a page that asks."""
+    def __init__(self, message: str, model: str, folders: Sequence[str], said: str) -> None:
+        super().__init__(message)
+        self.model, self.folders = model, folders
+        """What would be sent where, for a page that asks."""
+        self.said = said
+        """What the user once answered; empty: nothing yet."""
 
 
 def private_sources(recipe: Recipe) -> list[str]:
@@ -121,9 +123,8 @@ def _refuse(host: Host, recipe: Recipe, chosen: str, private: list[str], far: li
         raise ConfigError(f"{far[0]} needs a connection, and {because}: choose a model that runs in this process")
     if far:
         advice = "choose a local model, or `--egress open` if it may be sent there"
-        if asked:
-            raise MustChoose(f"{far[0]} is not a local model, and {because}", advice)
-        raise ConfigError(f"{far[0]} is not a local model, and {because}: {advice}")
+        why = f"{far[0]} is not a local model, and {because}: {advice}"
+        raise MustChoose(why, far[0], recipe.folders, answered(host.store)) if asked else ConfigError(why)
     web = [name for name in recipe.search if name != LIBRARY] if "search" in recipe.tools else []
     sends = [*(f"search of {name}" for name in web), *(["scholar"] if "scholar" in recipe.tools else [])]
     sends += [f"MCP server {name}" for name in recipe.mcp]

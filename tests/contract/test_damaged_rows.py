@@ -13,6 +13,7 @@ import pytest
 from research.config.settings import load
 from research.errors import ConfigError
 from research.events.recipe import Recipe
+from research.memory import Entry
 from research.ops.metrics import times
 from research.store import Filters
 from research.store.saved import Preset, SavedValues
@@ -79,6 +80,21 @@ def test_a_run_with_a_broken_event_can_be_saved_as_it_is(bench: Workbench, body:
     assert b"RunStarted" in saved and b"RunFinished" in saved
     bench.store.delete([RUN])
     assert [row.id for row in bench.store.runs()] == [OTHER]
+
+
+@pytest.mark.parametrize(
+    "column", ["kind", "provenance", "text", "quote", "url", "title", "run", "round", "time", "tags"]
+)
+def test_a_damaged_entry_of_the_memory_hides_no_other(tmp_path: Path, column: str) -> None:
+    bench = Workbench(load(home=tmp_path))
+    bench.memory.add([Entry("Japan has 5 towns.", id="a"), Entry("France has 7 rivers.", id="b")])
+    for value in VALUES:
+        with closing(sqlite3.connect(tmp_path / "memory.sqlite")) as connection, connection:
+            connection.execute(f"UPDATE entries SET {column} = coalesce(?, '') WHERE id = 'a'", (value,))
+        found = bench.memory.search("How many rivers does France have?")
+        assert "France has 7 rivers." in [each.entry.text for each in found]
+        assert {each.id for each in bench.memory.entries()} == {"a", "b"}
+        assert len(list(bench.memory.export())) == 2
 
 
 def test_a_tag_that_is_no_text_hides_no_run(bench: Workbench) -> None:

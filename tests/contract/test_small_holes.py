@@ -6,6 +6,7 @@ import asyncio
 import io
 import logging
 import re
+import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ import pytest
 from pages.parts.shared.guard import Guard
 from research._util.egress import Egress
 from research.citations import clean
+from research.cli.main import main
 from research.config.settings import load
 from research.errors import ConfigError, ProviderError
 from research.events.events import RunFinished, RunStarted
@@ -205,8 +207,14 @@ class Endless:
         return self.piece
 
 
-@pytest.mark.parametrize("piece", [b"x" * 60_000, b'{"jsonrpc": "2.0", "method": "x"}\n' * 2_000, b"\n" * 60_000])
-def test_a_server_that_writes_without_end_is_read_to_a_limit(piece: bytes) -> None:
+@pytest.mark.parametrize(
+    ("piece", "limit"),
+    [
+        (b"x" * 60_000, "10 MB"), (b"x" * 9_000_000 + b"\n", "30 MB"), (b"\n" * 60_000, "50,000 messages"),
+        (b'{"jsonrpc": "2.0", "method": "x"}\n' * 2_000, "50,000 messages"),
+    ],
+)  # fmt: skip
+def test_a_server_that_writes_without_end_is_read_to_a_limit(piece: bytes, limit: str) -> None:
     counted = intake.Intake()
 
     async def read() -> None:
@@ -217,7 +225,7 @@ def test_a_server_that_writes_without_end_is_read_to_a_limit(piece: bytes) -> No
 
     with pytest.raises(anyio.BrokenResourceError):
         asyncio.run(read())
-    assert "MB" in counted.problem
+    assert limit in counted.problem
 
 
 def test_lines_arrive_whole_however_they_are_cut() -> None:
@@ -280,6 +288,23 @@ def test_a_place_that_cannot_be_is_refused_in_words(
     given = {"WORKBENCH_HOME": str(tmp_path), name: place}
     with pytest.raises(ConfigError):
         load(home=Path(given["WORKBENCH_HOME"]), endpoint_list=given.get("WORKBENCH_ENDPOINTS"))
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("screen", [Screen(), io.StringIO()], ids=["terminal", "pipe"])
+def test_what_is_printed_does_not_steer_a_terminal(
+    screen: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "stderr", screen)
+    assert main(["library", "add", "\x1b]0;title\x07\x9b2J\u202e"]) == 2
+    assert sys.stderr is screen
+    assert ("\x1b" in screen.getvalue()) is (type(screen) is io.StringIO)
+    assert (r"\x1b]0;title\x07\x9b2J\u202e" in screen.getvalue()) is (type(screen) is Screen)
 
 
 def test_an_error_code_without_end_is_an_error() -> None:
