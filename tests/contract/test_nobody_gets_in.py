@@ -233,7 +233,7 @@ def test_a_response_header_cannot_pose_as_a_tool_call(library: Library, sink: Si
     assert "tool_call" not in visited(sink.says("/", "x"), library, sink.host)
 
 
-BOMB = b"<table><tr><td>x" * 550_000
+BOMB = b"<p>x<b>y</b> " * 220_000
 """A page that takes a parser longer than a test should run."""
 
 
