@@ -18,7 +18,9 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("export", "write a run to a file", run)
     add_run_argument(command)
-    command.add_argument("--format", default="md", choices=["md", "html", "pdf", "docx", "bib", "csl", "json", "jsonl"])
+    command.add_argument(
+        "--format", default="md", choices=["md", "html", "pdf", "docx", "bib", "ris", "csl", "json", "jsonl"]
+    )
     command.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
 

@@ -22,6 +22,7 @@ def add(commands: Commands) -> None:
         "add", "index a folder: text, web pages, pdf, Office files, spreadsheets, books, messages", add_folder
     )
     command.add_argument("folder", help="its files are read again when they change")
+    actions.add("zotero", "copy and index the library of the Zotero program on this machine", add_zotero)
     command = actions.add("search", "search all collections", search)
     command.add_argument("query")
     command.add_argument("--limit", type=positive_int, default=10, metavar="N", help="at most N; default: 10")
@@ -47,6 +48,22 @@ def add_folder(arguments: argparse.Namespace) -> int:
         print(f"not read: {path}: {reason}")
     for path, note in result.partial:
         print(f"read in part: {path}: {note}")
+    return 0
+
+
+def add_zotero(arguments: argparse.Namespace) -> int:
+    """Copy the Zotero library into a folder of its own, and index that."""
+    from research.exports import progress
+    from research.search.library import uploads, zotero
+
+    bench = open_home(arguments)
+    place = uploads.folder(bench.settings.home, "Zotero")
+    with progress.bar(sys.stderr) as report, zotero.client() as client:
+        copied = zotero.copy(place, client, report)
+        result = bench.library.add_folder(place, report)
+    print(f"{copied.files:,} files of Zotero; {result.indexed} indexed, {result.unchanged} unchanged")
+    for name, reason in (*copied.missing, *((path.name, reason) for path, reason in result.unreadable)):
+        print(f"not read: {name}: {reason}")
     return 0
 
 

@@ -163,8 +163,14 @@ class Settings(BaseSettings):
     openalex_api_key: SecretStr | None = Field(None, validation_alias="OPENALEX_API_KEY")
     openalex_url: str = Field("https://api.openalex.org", validation_alias="OPENALEX_URL")
     arxiv_url: str = Field("https://export.arxiv.org", validation_alias="ARXIV_URL")
+    crossref_url: str = Field("https://api.crossref.org", validation_alias="CROSSREF_URL")
+    pubmed_url: str = Field("https://eutils.ncbi.nlm.nih.gov", validation_alias="PUBMED_URL")
+    wikipedia_url: str = Field("https://en.wikipedia.org", validation_alias="WIKIPEDIA_URL")
+    """Wikipedia in the language that is searched."""
     reader: Literal["direct", "jina"] = Field("direct", validation_alias="WORKBENCH_READER")
     """How `visit` reads web pages: directly, or through Jina Reader, which then receives the url."""
+    archive_url: str = Field("", validation_alias="WORKBENCH_ARCHIVE")
+    """Where `visit` looks for copies of pages that are gone, e.g. `https://archive.org`; empty: nowhere."""
     contact: str = Field("", pattern=r"^[\w.+@:/-]{0,200}$", validation_alias="WORKBENCH_CONTACT")
     """An address of mail or of a page that the sites that are visited are told; some refuse readers without one."""
     jina_api_key: SecretStr | None = Field(None, validation_alias="JINA_API_KEY")

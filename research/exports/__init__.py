@@ -58,6 +58,12 @@ def _bibtex(view: RunView, events: Sequence[Event]) -> bytes:
     return bibtex.render(view).encode()
 
 
+def _ris(view: RunView, events: Sequence[Event]) -> bytes:
+    from research.exports import ris
+
+    return ris.render(view).encode()
+
+
 def _csl(view: RunView, events: Sequence[Event]) -> bytes:
     from research.exports import csl
 
@@ -81,6 +87,7 @@ FORMATS = {
     "pdf": Format("PDF", "pdf", "application/pdf", _pdf, binary=True, extra="export"),
     "docx": Format("Word", "docx", _WORD, _docx, binary=True),
     "bib": Format("BibTeX", "bib", "application/x-bibtex", _bibtex),
+    "ris": Format("RIS", "ris", "application/x-research-info-systems", _ris),
     "csl": Format("CSL JSON", "csl.json", "application/json", _csl),
     "json": Format("JSON", "json", "application/json", _json_object),
     "jsonl": Format("All events", "jsonl", "application/x-ndjson", _events),

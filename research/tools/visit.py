@@ -61,11 +61,12 @@ class VisitTool:
         shown: int = SHOWN,
         scope: Scope = EVERYTHING,
         contact: str = "",
+        archive: str = "",
     ) -> None:
         """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
 
         `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
-        `contact`: an address that servers are told.
+        `contact`: an address that servers are told.  `archive`: where copies of pages that are gone are looked for.
         `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
@@ -76,6 +77,7 @@ class VisitTool:
         self._shown = shown
         self._scope = scope
         self._contact = contact
+        self._archive = archive
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -132,10 +134,11 @@ class VisitTool:
             return reduce(text, goal, limit), say("(passages were chosen by words only: {error})", error=error)
 
     def _read(self, url: str) -> FetchedPage:
-        from research.web.fetch import FetchPolicy, fetch
+        from research.web.archive import fetched
+        from research.web.fetch import FetchPolicy
 
         policy = FetchPolicy(allow_hosts=self._allowed_hosts, contact=self._contact)
-        return self._reader(url, policy) if self._reader else fetch(url, policy=policy)
+        return self._reader(url, policy) if self._reader else fetched(url, self._archive, policy)
 
 
 def _left_out(notes: Sequence[str]) -> str:
@@ -180,6 +183,7 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
         shown=plugins.framework.get(recipe.framework).page or SHOWN,
         scope=of_recipe(recipe),
         contact=host.settings.contact,
+        archive=host.settings.archive_url,
     )
 
 

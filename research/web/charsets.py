@@ -14,6 +14,8 @@ from webencodings.labels import LABELS
 
 _LINES, _SAMPLE = 2_000, 100_000
 """Most lines and bytes that an encoding is guessed from."""
+_MOST_DAMAGED = 10
+"""How many letters beyond ASCII there are for each damaged one, if the encoding is the right one."""
 _LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
 _PLAIN = re.compile(rb"[\t\n\r -~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -34,6 +36,8 @@ class Decoded(Struct, frozen=True):
     text: str
     guessed: str = ""
     """The encoding, if neither the document nor its server declared it and its bytes do not show it."""
+    damaged: int = 0
+    """Characters that the declared encoding does not have."""
 
 
 def decoded(data: bytes, declared: str = "", header: str = "") -> str | None:
@@ -53,8 +57,11 @@ def decode(data: bytes, declared: str = "", header: str = "") -> Decoded | None:
             text = data.decode(codec, errors)
         except UnicodeError:
             continue
+        damaged = text.count("\ufffd")
+        if damaged and not guessed and len(_LETTER.findall(text)) < _MOST_DAMAGED * damaged:
+            continue  # browsers show it, but the declaration is wrong
         if "\0" not in text and len(_CONTROL.findall(text)) * 100 <= len(text):
-            return Decoded(text.removeprefix("\ufeff"), guessed)
+            return Decoded(text.removeprefix("\ufeff"), guessed, 0 if guessed else damaged)
     return None
 
 
@@ -75,7 +82,7 @@ def _attempts(data: bytes, declared: str, header: str) -> Iterator[tuple[str, st
         return
     text = data.decode("utf-8", "replace")
     damaged = text.count("\ufffd")
-    if len(_LETTER.findall(text)) >= 10 * damaged:
+    if len(_LETTER.findall(text)) >= _MOST_DAMAGED * damaged:
         yield "utf-8", "replace", f"UTF-8, of which {damaged} characters are damaged"
     guess = _guessed(data)
     yield _codec(guess), "replace", guess
@@ -89,6 +96,7 @@ def _guessed(data: bytes) -> str:
     detector = EncodingDetector()
     detector.feed(sample, last=True)
     guess = str(detector.guess(tld=None, allow_utf8=False))
+    guess = guess if _codec(guess) else guess.replace("cp", "windows-")  # cp874
     # Central Europe has letters where the West has signs such as £ and ±: signs alone say nothing about the language.
     latin = guess.lower() in ("windows-1250", "iso-8859-2", "windows-1257", "iso-8859-4")
     return "windows-1252" if latin and not _LETTER.search(sample.decode("cp1252", "ignore")) else guess

@@ -8,8 +8,11 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from msgspec import Struct
+
 from research.web import grid
 from research.web.table import MAX_CELLS, MAX_COLUMNS, Table
+from research.web.table_text import beyond, long_cells
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 200
@@ -36,14 +39,28 @@ def delimiter(text: str) -> str:
     return best
 
 
-def tables(text: str, suffix: str = ".csv") -> tuple[Table, ...]:
-    """Return the table of a delimited text; empty if it has no two columns.  Raises `csv.Error`."""
+class Read(Struct, frozen=True):
+    """The table of a text, if it has one, and what does not fit into it."""
+
+    table: Table | None
+    long: tuple[str, ...]
+    """Cells that the table cuts."""
+    notes: tuple[str, ...]
+
+
+def read(text: str, suffix: str = ".csv") -> Read:
+    """Return the table of a delimited text; none if it has no two columns.  Raises `csv.Error`."""
     cut = "\t" if suffix == ".tsv" and "\t" in text else delimiter(text)
     if text.startswith(("sep=", "\ufeffsep=")):
         text = "\n" + text.partition("\n")[2]
-    rows = list(islice(_rows(text, cut), MAX_CELLS // 2))
+    lines = _rows(text, cut)
+    rows = list(islice(lines, MAX_CELLS // 2))
     found = grid.table([row[:MAX_COLUMNS] for row in rows], mark="," if cut == ";" else None)
-    return (found,) if found else ()
+    notes = (
+        *beyond("", "columns", MAX_COLUMNS, max(map(len, rows), default=0)),
+        *beyond("", "rows", len(rows), len(rows) + sum(1 for _ in lines)),
+    )
+    return Read(found, tuple(long_cells(rows)) if found else (), notes)
 
 
 def _rows(text: str, cut: str) -> Iterator[list[str]]:

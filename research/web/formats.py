@@ -8,14 +8,26 @@ from typing import Any
 
 from msgspec import Struct
 
-from research.web import books, charsets, grid, mail, open_documents, places, rich_text, slides, spreadsheets
+from research.web import (
+    books,
+    charsets,
+    grid,
+    mail,
+    open_documents,
+    places,
+    references,
+    rich_text,
+    slides,
+    spreadsheets,
+)
 from research.web.places import Part, Place
 from research.web.table import Table
-from research.web.table_text import as_text
+from research.web.table_text import as_text, long_cells
 
 SUFFIXES = (
     *spreadsheets.SUFFIXES,
     *open_documents.SUFFIXES,
+    *references.SUFFIXES,
     ".parquet",
     ".pptx",
     ".epub",
@@ -63,6 +75,8 @@ def read(
             if found is None:
                 raise refuse("is not rich text; save it again")
             parts, notes = [Part("", found[0])], found[1]
+        case ".ris" | ".bib":
+            parts = references.works(data, suffix, refuse)
         case ".json" | ".jsonl":
             parts, tables = _records(data, suffix, refuse)
         case _:
@@ -88,7 +102,10 @@ def _records(data: bytes, suffix: str, refuse: Refuse) -> tuple[list[Part], list
     if not (rows and names and flat):
         return [Part("", text)], []
     table = grid.table([names, *([_cell(row.get(name)) for name in names] for row in rows)], row=0)  # records from 1
-    return ([Part("", as_text(table))], [table]) if table else ([Part("", text)], [])
+    if table is None:
+        return [Part("", text)], []
+    long = "\n".join(long_cells([[_cell(row.get(name)) for name in names] for row in rows]))
+    return [Part("", as_text(table)), Part("", long)], [table]
 
 
 def _cell(value: Any) -> str | int | float | None:

@@ -52,6 +52,7 @@ _SUMS = 0.005
 _FIGURES = 0.9
 """The share of figures among the cells of a column of figures, if it has many; the others are remarks."""
 _MANY = 20
+_TITLE = 200
 
 
 class _Grid(Struct, frozen=True):
@@ -113,13 +114,17 @@ def table(
         for i, each in enumerate(typed)
         for at in each.strange[:3]
     ]
+    heading = title or next(iter(above), "")
+    said = [*above[0 if title or len(heading) > _TITLE else 1 :], *below, *totals]
+    if len(said) > NOTES:
+        said = [*said[: NOTES - 1], f"{len(said) - NOTES + 1:,} more remarks on the table were not read"]
     whole = Table(
         columns,
         tuple(zip(*(each.values for each in typed), strict=True)),
         numbers[:room],
         place,
-        clip(title or next(iter(above), ""), 200),
-        tuple(clip(each, 300) for each in [*above[1 if not title else 0 :], *below, *totals, *strange])[:NOTES],
+        clip(heading, _TITLE),
+        tuple(clip(each, 300) for each in [*said, *strange])[:NOTES],
         max(0, len(rows) - room),
     )
     return _without_subtotals(whole)

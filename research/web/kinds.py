@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from research.web import charsets
 
-_TEXTS = frozenset((".md", ".txt", ".html", ".htm", ".csv", ".tsv", ".eml", ".json", ".jsonl"))
+_TEXTS = frozenset((".md", ".txt", ".html", ".htm", ".csv", ".tsv", ".eml", ".json", ".jsonl", ".ris", ".bib"))
 """Formats that are text: what is written in a file of one of them decides nothing."""
 _SHEETS = frozenset((".xls", ".xlsx", ".xlsm", ".xlsb", ".ods"))
 _STARTS = {b"{\\rtf": ".rtf", b"PAR1": ".parquet", b"%PDF-": ".pdf"}
@@ -42,4 +42,6 @@ def kind(data: bytes, suffix: str) -> str:
         return ".html"
     if "<?xml" in text or text.startswith(("{\\", "PAR1", "%PDF")):
         return suffix
-    return (".tsv" if "\t" in text else ".csv") if suffix in _SHEETS else suffix
+    if suffix in _SHEETS:
+        return ".tsv" if "\t" in text else ".csv"
+    return ".txt" if suffix == ".doc" else suffix

@@ -1,11 +1,15 @@
-"""The title and the front matter of a Markdown file: fields between lines of dashes, which are not its text."""
+"""The title and the front matter of a Markdown file: fields between lines of dashes or plus signs, which are not its text."""
 
 from __future__ import annotations
 
 import re
 
-_FRONT = re.compile(r"---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|$)", re.S)
-_FIELD = re.compile(r"([A-Za-z][\w-]{0,60}):(?:[ \t]+(.*)|[ \t]*)")
+_FRONT = re.compile(r"(---|\+\+\+)[ \t]*\n(.{0,20000}?)\n(?:\1|\.\.\.)[ \t]*(?:\n|$)", re.S)
+_FIELDS = {
+    "---": re.compile(r"([A-Za-z][\w-]{0,60}):(?:[ \t]+(.*)|[ \t]*)"),
+    "+++": re.compile(r"([A-Za-z][\w-]{0,60})[ \t]{0,9}=[ \t]{0,9}(.*)"),
+}
+"""A field of YAML, and one of TOML."""
 _HEADING_IN = 20_000
 """Characters in which the first heading is looked for."""
 
@@ -16,7 +20,7 @@ def split(text: str) -> tuple[str, str]:
     The title is that of the front matter, or else the first heading of the first level; it may be empty.
     """
     found = _FRONT.match(text)
-    fields = _fields(found[1]) if found else {}
+    fields = _fields(found[2], _FIELDS[found[1]]) if found else {}
     if not found or not fields:
         return _heading(text), text
     body = text[found.end() :].lstrip("\n")
@@ -25,12 +29,12 @@ def split(text: str) -> tuple[str, str]:
     return title or _heading(body), "\n\n".join(filter(None, [line, body]))
 
 
-def _fields(front: str) -> dict[str, list[str]]:
+def _fields(front: str, form: re.Pattern[str]) -> dict[str, list[str]]:
     """Return the values of each field; empty if the lines are not fields, but text between two rules."""
     fields: dict[str, list[str]] = {}
     values: list[str] | None = None
     for line in front.splitlines():
-        field = _FIELD.fullmatch(line.rstrip())
+        field = form.fullmatch(line.rstrip())
         if field:
             values = fields.setdefault(field[1].lower(), [])
             written = (field[2] or "").strip()

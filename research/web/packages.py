@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ _PARTS = 20_000
 OLE = b"\xd0\xcf\x11\xe0"
 """The first bytes of an old Office file, and of an encrypted new one."""
 
+_RELS, _STRICT = "_rels/.rels", b"http://purl.oclc.org/ooxml/"
+_STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w{1,40})/")
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 
 BROKEN = (
@@ -94,6 +97,25 @@ class Package:
             for each in self.xml(rels)
             if each.get("TargetMode") != "External"
         }
+
+
+def transitional(data: bytes, refuse: Callable[[str], Exception]) -> bytes:
+    """Return an Office file with the names that most programs write; some write the strict ones of the standard.
+
+    Finds bombs, passwords and damage as `Package` does.
+    """
+    package = Package(data, refuse)
+    if _RELS not in package.names or _STRICT not in package.read(_RELS):
+        return data
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in package.names:
+            part = package.read(name)
+            plain = name.endswith((".xml", ".rels"))
+            made.writestr(
+                name, _STRICT_NAME.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part) if plain else part
+            )
+    return written.getvalue()
 
 
 def resolved(name: str, target: str) -> str:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
 from research.web import charsets, flow, formats, kinds, markdown, places, spans, walls, word
-from research.web.packages import BROKEN, OLE, Package
+from research.web.packages import BROKEN, OLE, transitional
 from research.web.places import Part, Place
 from research.web.table import Table, limited
 from research.web.table_text import as_text
@@ -176,6 +176,8 @@ def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> tu
     found = charsets.decode(data, declared, header)
     if found is None:
         raise UnreadableFile(name, "is not text; save it as text in UTF-8")
+    if found.damaged:
+        return found.text, (f"{found.damaged} damaged characters; if they matter, save it again as UTF-8",)
     note = f"its encoding is not declared and was read as {found.guessed}; if letters are wrong, save it as UTF-8"
     return found.text, (note,) if found.guessed else ()
 
@@ -201,11 +203,13 @@ def _delimited(data: bytes, name: str, suffix: str) -> FileText:
 
     text, notes = _decoded(data, name)
     try:
-        tables = delimited.tables(text, suffix)
+        read = delimited.read(text, suffix)
     except csv.Error as error:
         raise UnreadableFile(name, f"is a damaged {suffix[1:]} ({error}); save it again") from error
-    found, at = places.joined(Part("", as_text(each), places.columns_of(each)) for each in tables)
-    return FileText("", found or text, tables=tables, places=at, notes=notes)
+    tables = (read.table,) if read.table else ()
+    parts = [Part("", as_text(each), places.columns_of(each)) for each in tables]
+    found, at = places.joined([*parts, Part("", "\n".join(read.long))])
+    return FileText("", found or text, tables=tables, places=at if tables else (), notes=(*notes, *read.notes))
 
 
 def _other(data: bytes, suffix: str, name: str) -> FileText:
@@ -268,7 +272,10 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     shown = flow.blocks(tree)
     text, beside = flow.completed(article, shown) if article else (flow.markdown(shown), 0)
     if beside:
-        notes = (*notes, f"left out, as menus, forms and margins of the page: {beside:,} characters")
+        notes = (
+            *notes,
+            f"left out, as menus, forms and margins of the page: {beside:,} character{'s' if beside > 1 else ''}",
+        )
     return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
 
 
@@ -383,8 +390,7 @@ def _docx(data: bytes, name: str) -> FileText:
     if data.startswith(OLE):
         raise UnreadableFile(name, "is encrypted, or an old .doc; save it as .docx without a password")
     try:
-        Package(data, lambda reason: UnreadableFile(name, reason))  # finds bombs
-        found = word.read(data)
+        found = word.read(transitional(data, lambda reason: UnreadableFile(name, reason)))
     except (OpcError, *BROKEN) as error:
         raise UnreadableFile(name, f"is a damaged docx ({_short(error)}); save it again") from error
     return FileText(found.title, found.text, tables=found.tables, notes=found.notes)

@@ -15,12 +15,14 @@ from research.web.drawings import R, paragraphs
 if TYPE_CHECKING:
     from research.web.packages import Package
 
-_MAIN = "xl/workbook.xml"
+_MAIN, _STYLES = "xl/workbook.xml", "xl/styles.xml"
 _PIECE = 2**20
 _NO_VALUE = re.compile(
     rb'<c\b(?![^>]{0,200}\bt="str")[^>]{0,200}>\s{0,9}<f\b[^>]{0,200}(?:/>|>[^<]{0,9000}</f>)\s{0,9}(?:<v\s?/>|<v></v>)?\s{0,9}</c>'
 )
 """A formula without a result; an empty text is one."""
+_CELL = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})" s="(\d{1,6})"')
+_QUOTED = re.compile(r'"[^"]*"|\\.')
 _PROMPT = re.compile(rb'<dataValidation [^>]{0,999}\bprompt="')
 _HEAD = re.compile(rb"<headerFooter.{0,20000}?</headerFooter>", re.S)
 _CODE = re.compile(r'&(?:"[^"]{0,99}"|\d{1,3}|K[0-9A-F+-]{5,6}|[A-Z])')
@@ -34,6 +36,10 @@ class Beside(Struct):
     """By the name of the sheet."""
     hidden: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    percent: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
+    """The rows and columns of the cells that are shown as shares, by the name of the sheet."""
+    cut: list[str] = field(default_factory=list)
+    """What is beyond the limits."""
     without_value: int = 0
     """Formulas whose result the file does not keep."""
 
@@ -44,6 +50,7 @@ class Beside(Struct):
         return (
             *places.left_out(self.left_out),
             *places.hidden(self.hidden),
+            *self.cut,
             *([f"{formulas} program and save it again"] if count else []),
         )
 
@@ -53,17 +60,31 @@ def beside(package: Package) -> Beside:
     found = Beside()
     if _MAIN not in package.names:
         return found  # a binary workbook (xlsb)
-    related = package.related(_MAIN)
+    related, styles = package.related(_MAIN), _percent_styles(package)
     for sheet in package.xml(_MAIN).iter("{*}sheet"):
         name, part = sheet.get("name", ""), related.get(sheet.get(f"{R}id", ""), ("", ""))[1]
         if sheet.get("state") in ("hidden", "veryHidden"):
             found.hidden.append(f"sheet {name}")
         if part in package.names:
-            found.lines[name] = [*_heads(package, part, found), *_parts(package, part, found)]
+            shares = found.percent.setdefault(name, set())
+            found.lines[name] = [*_heads(package, part, found, styles, shares), *_parts(package, part, found)]
     return found
 
 
-def _heads(package: Package, part: str, found: Beside) -> Iterator[str]:
+def _percent_styles(package: Package) -> frozenset[bytes]:
+    """Return the numbers of the styles that show a number as a share."""
+    if _STYLES not in package.names:
+        return frozenset()
+    root = package.xml(_STYLES)
+    codes = {each.get("numFmtId"): each.get("formatCode", "") for each in root.iter("{*}numFmt")}
+    known = {"9", "10", *(key for key, code in codes.items() if "%" in _QUOTED.sub("", code))}
+    styles = [each.get("numFmtId") for each in root.iterfind("{*}cellXfs/{*}xf")]
+    return frozenset(str(at).encode() for at, key in enumerate(styles) if key in known)
+
+
+def _heads(
+    package: Package, part: str, found: Beside, styles: frozenset[bytes], shares: set[tuple[int, int]]
+) -> Iterator[str]:
     """Yield the head and the foot of the printed page; a sheet may be too big to be parsed as a whole."""
     from lxml import etree
 
@@ -72,11 +93,18 @@ def _heads(package: Package, part: str, found: Beside) -> Iterator[str]:
         whole = end + piece
         cut = whole.rfind(b"</c>") + 4 if b"</c>" in whole else max(0, len(whole) - _PIECE // 8)
         found.without_value += len(_NO_VALUE.findall(whole[:cut]))
+        for across, down, style in _CELL.findall(whole[:cut]) if styles else ():
+            if style in styles:
+                shares.add((int(down), _column(across)))
         end = whole[cut:]
     found.left_out["message of an input cell"] += len(_PROMPT.findall(end))
     for head in _HEAD.findall(end):
         said = (_CODE.sub(" ", each.text or "").split() for each in etree.fromstring(_unprefixed(head)))
         yield from dict.fromkeys(" ".join(words) for words in said if words)
+
+
+def _column(letters: bytes) -> int:
+    return sum((letter - 64) * 26**at for at, letter in enumerate(reversed(letters)))
 
 
 def _unprefixed(head: bytes) -> bytes:

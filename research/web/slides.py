@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from research.web import drawings, grid, places
 from research.web.drawings import A, R, paragraphs
-from research.web.packages import BROKEN, Package
+from research.web.packages import BROKEN, Package, transitional
 from research.web.places import Part
 from research.web.table import Table
 
@@ -23,7 +23,7 @@ _MAIN, _CORE = "ppt/presentation.xml", "docProps/core.xml"
 def slides(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Part], list[Table], tuple[str, ...]]:
     """Return the title of a presentation, its slides, the tables on them, and what was left out."""
     try:
-        deck = _Deck(Package(data, refuse))
+        deck = _Deck(Package(transitional(data, refuse), refuse))
         parts = list(deck.parts())
     except BROKEN as error:
         raise refuse(f"is a damaged pptx ({type(error).__name__}: {str(error)[:160]}); save it again") from error

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from research.web import grid, open_documents, sheets
-from research.web.packages import BROKEN, OLE, Package
+from research.web.packages import BROKEN, OLE, Package, transitional
 from research.web.places import Part, columns_of
 from research.web.sheets import Beside
 from research.web.table import MAX_CELLS, MAX_COLUMNS, MAX_TABLES, Cell, Column, ColumnType, Table
-from research.web.table_text import as_text
+from research.web.table_text import as_text, beyond, long_cells
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _LINES = 5_000
@@ -29,7 +29,8 @@ def workbook(data: bytes, suffix: str, refuse: Refuse) -> Read:
     around = Beside()
     try:
         if suffix != ".xls" and not data.startswith(OLE):
-            package = Package(data, refuse)  # finds bombs, which calamine would unpack
+            data = transitional(data, refuse)  # finds bombs, which calamine would unpack
+            package = Package(data, refuse)
             around = sheets.beside(package) if suffix != ".ods" else open_documents.beside(package)
         elif suffix != ".xls":
             raise refuse("is encrypted; save it without a password")
@@ -48,19 +49,28 @@ def _sheets(data: bytes, around: Beside) -> tuple[list[Part], list[Table]]:
 
     book = CalamineWorkbook.from_filelike(io.BytesIO(data))
     parts, tables, room = list[Part](), list[Table](), MAX_CELLS
-    for name in [*book.sheet_names, *(name for name in around.lines if name not in book.sheet_names)][:MAX_TABLES]:
+    names = [*book.sheet_names, *(name for name in around.lines if name not in book.sheet_names)]
+    around.cut += beyond("", "sheets", MAX_TABLES, len(names))
+    for name in names[:MAX_TABLES]:
         sheet = book.get_sheet_by_name(name) if name in book.sheet_names else None
         if sheet is not None and sheet.height and sheet.width and sheet.start is not None:
             width = min(sheet.width, MAX_COLUMNS)
-            most = max(0, room // width)
-            rows = [[_cell(each) for each in row[:width]] for row in sheet.to_python(nrows=min(sheet.height, most))]
+            around.cut += beyond(f"sheet {name}: ", "columns", width, sheet.width)
+            most = min(sheet.height, max(0, room // width))
+            rows = [[_cell(each) for each in row[:width]] for row in sheet.to_python(nrows=most)] if most else []
             room -= len(rows) * width
-            found = grid.table(rows, name, row=sheet.start[0] + 1, column=sheet.start[1] + 1)
+            top, left = sheet.start[0] + 1, sheet.start[1] + 1
+            for down, across in around.percent.get(name, ()):
+                if top <= down < top + len(rows) and left <= across < left + width:
+                    rows[down - top][across - left] = _share(rows[down - top][across - left])
+            found = grid.table(rows, name, row=top, column=left)
             if found is None:
+                around.cut += beyond(f"sheet {name}: ", "rows", min(len(rows), _LINES), sheet.height)
                 parts.append(Part(name, "\n".join(_lines(rows))))
             else:
                 tables.append(found)
                 parts.append(Part(name, _with_rest(as_text(found), sheet.height - len(rows)), columns_of(found)))
+                parts.append(Part(name, "\n".join(long_cells(rows, top, left))))
         parts.append(Part(name, "\n".join(around.lines.get(name, []))))
     return parts, tables
 
@@ -85,6 +95,11 @@ def _cell(value: Any) -> Cell:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     return value if isinstance(value, str | int) else str(value)
+
+
+def _share(value: Cell) -> Cell:
+    """Return a number as it is shown where its cell shows shares: 12.5% for 0.125."""
+    return f"{value * 100:.10g}%" if isinstance(value, int | float) else value
 
 
 def _lines(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
@@ -116,7 +131,8 @@ def parquet(data: bytes, refuse: Refuse) -> Read:
     rows = rows[:most]
     heads = tuple(Column(name, _type(file.schema_arrow.field(name).type), at=at) for at, name in enumerate(names, 1))
     found = Table(heads, tuple(rows), tuple(range(1, len(rows) + 1)), left_out=total - len(rows))
-    return [Part("", as_text(found), columns_of(found))], [found] if rows else [], ()
+    parts = [Part("", as_text(found), columns_of(found)), Part("", "\n".join(long_cells(rows)))]
+    return parts, [found] if rows else [], tuple(beyond("", "columns", len(names), len(file.schema_arrow.names)))
 
 
 def _type(arrow: Any) -> ColumnType:

@@ -24,7 +24,7 @@ MAX_CELLS = 1_000_000
 MAX_CELL = 1_000
 """Longest text kept from one cell, in characters."""
 
-NOTES = 12
+NOTES = 25
 """Most remarks about one table."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from research.web.table import Cell, Column, Table
+from research.web.table import MAX_CELL, Cell, Column, Table, letters
 
 SHOWN_ROWS, SHOWN_CHARACTERS = 2_000, 200_000
 """Most rows and characters of a table in the text of its file; the tool `query` reads all rows."""
@@ -19,6 +19,24 @@ HEAD = re.compile(r"\A(?:Table of [\d,]+ rows with the columns |\| row \||\|(?: 
 def as_text(table: Table) -> str:
     """Return a table as markdown under a line that says what it holds; the first column is the row's number."""
     return "\n".join(_lines(table))
+
+
+def long_cells(rows: Iterable[Sequence[Cell]], row: int = 1, column: int = 1) -> Iterator[str]:
+    """Yield the texts that a table cuts, each after the name of its cell; `row` and `column` are those of the first one.
+
+    >>> [line[:9] for line in long_cells([["a", "b" * 2_000]])]
+    ['B1: bbbbb']
+    """
+    for down, cells in enumerate(rows, row):
+        for across, cell in enumerate(cells, column):
+            if isinstance(cell, str) and len(cell) > MAX_CELL:
+                yield f"{letters(across)}{down}: {' '.join(cell.split())}"
+
+
+def beyond(name: str, what: str, read: int, whole: int) -> Iterator[str]:
+    """Yield the note that says how many rows, columns or sheets are beyond the limits, if some are."""
+    if whole > read:
+        yield f"{name}only the first {read:,} of {whole:,} {what} were read"
 
 
 def _lines(table: Table) -> Iterator[str]:

@@ -47,7 +47,7 @@ _MISSING = re.compile(
     r"|找不到(?:页面|頁面|网页|網頁|该页|您)|(?:ページ|記事).{0,12}(?:見つかりません|存在しません)|페이지를 찾을 수 없",
     re.I,
 )
-_SCRIPT = re.compile(r"java ?script", re.I)
+_SCRIPT = re.compile(r"java ?script|\bJS\b", re.I)
 _CONSENT = re.compile(
     r"cookie|consent|privacy|before you continue|datenschutz|einwilligung|bevor sie fortfahren|vie privée|privacidad"
     r"|consentimiento|consenso|隐私|隱私|プライバシー|クッキー|конфиденциальност|쿠키",

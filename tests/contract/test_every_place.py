@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
+import re
+import zipfile
 from pathlib import Path
 
 import fpdf
+import pyarrow as pa
 import pytest
+import xlsxwriter
+from pyarrow import parquet as pq
 
 from research.search.library.library import Library
 from research.tools.visit import VisitTool
@@ -94,6 +101,10 @@ def test_a_file_with_the_wrong_suffix_is_read_as_what_it_is(suffix: str, named: 
     assert read_bytes(data, named, "n").text == read_bytes(data, suffix, "n").text
 
 
+def test_text_that_is_named_as_an_old_word_file_is_read() -> None:
+    assert read_bytes("Größe: 48 m\r\n".encode("cp1252"), ".doc", "n").text == "Größe: 48 m"
+
+
 def test_text_that_is_named_as_a_spreadsheet_is_a_table() -> None:
     (table,) = read_bytes(b"year\tkm\n2023\t12\n2024\t15\n", ".xls", "n").tables
     assert table.rows == ((2023, 12), (2024, 15))
@@ -112,3 +123,57 @@ def test_what_an_article_lost_is_put_back_in_its_place_and_menus_are_not() -> No
     assert [each for each in wanted if read.text.count(each) != 1] == []
     assert "106" not in read.text and "Choose" not in read.text and "rights" not in read.text
     assert read.notes == ("left out, as menus, forms and margins of the page: 32 characters",)
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".pptx", ".xlsx"])
+def test_a_file_with_strict_names_is_read(suffix: str) -> None:
+    _, data = written(FORMATS[suffix], 0)
+    plain = re.compile(rb"http://schemas.openxmlformats.org/(officeDocument|\w+ml)/2006/")
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        parts = {name: plain.sub(rb"http://purl.oclc.org/ooxml/\1/", package.read(name)) for name in package.namelist()}
+    assert read_bytes(desk.zipped({**parts}), suffix, "n").text == read_bytes(data, suffix, "n").text
+
+
+def test_a_share_is_read_as_its_cell_shows_it() -> None:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made, {"in_memory": True}) as book:
+        sheet, shares = book.add_worksheet("S"), book.add_format({"num_format": "0.0%"})
+        sheet.write_row(0, 0, ["Region", "Share", "Rate"])
+        for row, value in enumerate((0.125, 0.2, 1), 1):
+            sheet.write(row, 0, f"r{row}")
+            sheet.write(row, 1, value, shares)
+            sheet.write(row, 2, value)
+    (table,) = read_bytes(made.getvalue(), ".xlsx", "n").tables
+    assert [row[1:] for row in table.rows] == [(12.5, 0.125), (20, 0.2), (100, 1)]
+    assert [column.unit for column in table.columns] == ["", "%", ""]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet", ".jsonl"])
+def test_a_long_cell_is_read_to_its_end(suffix: str) -> None:
+    text = f"{'word ' * 400}Zumbarik"
+    rows = [["name", "text"], ["a", text], ["b", "short"]]
+    made = io.BytesIO()
+    match suffix:
+        case ".csv":
+            made.write("\n".join(f'{name},"{cell}"' for name, cell in rows).encode())
+        case ".xlsx":
+            made.write(desk.workbook({"S": [list(row) for row in rows]}))
+        case ".parquet":
+            pq.write_table(pa.table({"name": ["a", "b"], "text": [text, "short"]}), made)
+        case _:
+            made.write("\n".join(json.dumps(dict(zip(rows[0], row, strict=True))) for row in rows[1:]).encode())
+    assert "Zumbarik" in read_bytes(made.getvalue(), suffix, "n").text
+
+
+def test_columns_and_sheets_beyond_the_limits_are_said() -> None:
+    wide = "\n".join(";".join(f"{row}x{at}" for at in range(501)) for row in range(3))
+    assert read_bytes(wide.encode(), ".csv", "n").notes == ("only the first 500 of 501 columns were read",)
+    notes = read_bytes(desk.workbook({f"S{n}": [[n]] for n in range(201)}), ".xlsx", "n").notes
+    assert notes == ("only the first 200 of 201 sheets were read",)
+
+
+def test_remarks_around_a_table_are_read() -> None:
+    above, below = ([f"{side} {n}" for n in range(size)] for side, size in (("remark", 25), ("note", 60)))
+    rows = [f"row {n};{n}" for n in range(100)]
+    text = read_bytes("\n".join([*above, "", "a;b", *rows, "", *below]).encode(), ".csv", "n").text
+    assert [each for each in (*above, *below) if each not in text] == []

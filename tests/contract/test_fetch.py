@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import re
 import shutil
 import socket
@@ -17,12 +18,14 @@ from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
 from pypdf import PdfWriter
 
 from research.errors import ConfigError, ToolError
+from research.web.archive import fetched
 from research.web.fetch import FetchPolicy, fetch, vet
 from tests.contract.test_readers import pdf
 from tests.workers import LONG_S
@@ -689,3 +692,19 @@ def test_a_busy_server_is_asked_again_once_after_the_wait_that_it_names(site: Si
     with pytest.raises(ToolError, match="status 429"):
         fetch(url, policy=site.policy)
     assert len(site.asked) == 3
+
+
+def test_a_page_that_is_gone_is_read_from_the_archive_with_the_date_of_the_copy(site: Site) -> None:
+    url = site.says("/gone", "", 404)
+    copy = f"http://{site.host}/web/20210304050607/{url}"
+    asked = f"/wayback/available?url={quote(url, safe='')}"
+    known = {"archived_snapshots": {"closest": {"available": True, "url": copy}}}
+    site.says(asked, json.dumps(known), content_type="application/json")
+    site.says(f"/web/20210304050607id_/{url}", ARTICLE, content_type="text/html")
+    page = fetched(url, f"http://{site.host}", site.policy)
+    assert "113 percent" in page.text
+    assert page.notes[0] == "the page is gone; this is its copy of 2021-03-04 in the archive"
+    site.says(asked, json.dumps({"archived_snapshots": {}}), content_type="application/json")
+    for archive in ("", f"http://{site.host}"):
+        with pytest.raises(ToolError, match="status 404"):
+            fetched(url, archive, site.policy)

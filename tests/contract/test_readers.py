@@ -401,7 +401,7 @@ def test_a_missing_file_is_reported(tmp_path: Path) -> None:
 
 def test_every_suffix_has_a_reader() -> None:
     for suffix in SUFFIXES:
-        with pytest.raises(UnreadableFile, match="n (contains no text|is a damaged|is an old|is not|has no head)"):
+        with pytest.raises(UnreadableFile, match="n (contains no text|is a damaged|is not|has no head)"):
             read_bytes(b" ", suffix, "n")
 
 
@@ -461,3 +461,27 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     for path in tmp_path.iterdir():
         with pytest.raises(UnreadableFile, match="is not a regular file"):
             read_file(path)
+
+
+def test_a_declared_encoding_that_is_wrong_is_not_believed() -> None:
+    text = "Müller und Söhne in Köln führen schöne Bücher über die Straße."
+    page = b"<meta charset=utf-8><p>" + text.encode("cp1252")
+    read = read_bytes(page, ".html", "n")
+    assert (read.text, len(read.notes)) == (text, 1)
+    assert "was read as windows-1252" in read.notes[0]
+    one = "Größe, Köln, Straße, schön, über, für, Bücher, Bäume, Öl, Übung, Äpfel".encode() + b" \xff"
+    assert read_bytes(b"<meta charset=utf-8><p>" + one, ".html", "n").notes == (
+        "1 damaged characters; if they matter, save it again as UTF-8",
+    )
+
+
+def test_front_matter_may_be_toml() -> None:
+    read = read_bytes(
+        b'+++\ntitle = "Bridges"\nauthors = ["L. Tamm", "A. Berg"]\ndate = 2021-05-06\n+++\n\nText.', ".md", "n"
+    )
+    assert (read.title, read.text) == ("Bridges", "authors: L. Tamm, A. Berg; date: 2021-05-06\n\nText.")
+
+
+def test_thai_without_a_declaration_is_read() -> None:
+    text = "ประชากรของกรุงเทพมหานครมีประมาณสิบล้านคน"
+    assert read_bytes(text.encode("cp874"), ".txt", "n").text == text

@@ -29,6 +29,7 @@ _USES = {
     "pdf": later("For printing and sharing; long reports take a while"),
     "docx": later("For editing in Word or LibreOffice"),
     "bib": later("The cited sources, for LaTeX"),
+    "ris": later("The cited sources, for reference managers"),
     "csl": later("The cited sources, for Zotero and pandoc"),
     "json": later("The report, sources and checks as data, for programs"),
     "jsonl": later("The complete run log; can be imported again"),
