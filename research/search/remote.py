@@ -23,6 +23,7 @@ from research.text import clip
 
 if TYPE_CHECKING:
     import httpx2
+    from lxml.etree import _Element
 
 T = TypeVar("T")
 
@@ -101,12 +102,16 @@ class Remote:
         read: Callable[[bytes], T] = partial(decoding.decode, kind=kind)
         return self._ask(read, method, path, "application/json", explain, sending)
 
-    def xml(self, read: Callable[[bytes], T], path: str, params: Mapping[str, str | int]) -> T:
-        """Send a GET request and return the XML response as parsed by `read`, which may raise `ValueError`.
+    def xml(self, read: Callable[[_Element], T], path: str, params: Mapping[str, str | int]) -> T:
+        """Send a GET request and return what `read` finds in the root of the XML response; it may raise `ValueError`.
 
         Raises `ToolError`.
         """
-        return self._ask(read, "GET", path, "application/atom+xml", _nothing_special, {"params": params})
+
+        def parsed(body: bytes) -> T:
+            return read(_root(body))
+
+        return self._ask(parsed, "GET", path, "application/atom+xml", _nothing_special, {"params": params})
 
     def mask(self, text: str) -> str:
         """Redact the key in the text, in every encoding it may have."""
@@ -249,3 +254,14 @@ def _error_text(body: bytes) -> str:
             break
         value = inner
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _root(body: bytes) -> _Element:
+    """Return the root of XML, which nothing outside of it can change.  Raises `ValueError`."""
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        return etree.fromstring(body, parser)
+    except etree.XMLSyntaxError as error:
+        raise ValueError(str(error)) from error

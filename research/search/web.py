@@ -33,6 +33,8 @@ _TITLE, _QUOTE, _URL = 300, 2_000, 2_000
 """Longest title, quote and url of a result, in characters."""
 _SITE = 100
 """Longest site filter that is added to a query, in characters."""
+TAG = re.compile(r"</?\w[^<>]{0,200}>")
+"""A tag in the texts of services that mark words."""
 _HOST = re.compile(r"[^\W_](?:[\w-]{0,63}\.)+[\w-]{1,63}")
 
 

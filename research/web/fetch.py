@@ -168,23 +168,21 @@ def _refusal(url: str, response: _Response) -> ToolError:
         with suppress(UnreadableFile):
             page = read_isolated(response.body, ".html" if "html" in kind else ".txt", "", timeout_s=PARSE_S)
             said = clip(" ".join(f"{page.title} {page.text}".split()), _SAID)
-    status, why = response.status, f"status {response.status}"
-    if not said:
-        return ToolError(
-            say(
-                "{here} answered with status {status}; check the address or try another source", here=url, status=status
-            ),
-            why,
-        )
-    return ToolError(
+    message = (
         say(
             "{here} answered with status {status} and says: {said!r}; check the address or try another source",
             here=url,
-            status=status,
+            status=response.status,
             said=said,
-        ),
-        why,
+        )
+        if said
+        else say(
+            "{here} answered with status {status}; check the address or try another source",
+            here=url,
+            status=response.status,
+        )
     )
+    return ToolError(message, f"status {response.status}")
 
 
 def vet(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> tuple[str, bool]:

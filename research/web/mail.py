@@ -31,7 +31,7 @@ def message(
     reader = _Reader(page_text, attached)
     try:
         mail = message_from_bytes(data)
-        head = {name: _header(mail, name) for name in ("From", "To", "Cc", "Date", "Subject")}
+        head = _head(mail)
         if not (head["From"] or head["Subject"] or head["Date"]):
             raise refuse("has no head of a message (From, Date, Subject); save it again from the mail program")
         reader.read(mail, "message")
@@ -58,8 +58,7 @@ class _Reader:
 
     def read(self, mail: Message, place: str) -> None:
         """Read a message with its attachments, and the messages in it."""
-        head = {name: _header(mail, name) for name in ("From", "To", "Cc", "Date", "Subject")}
-        lines = "\n".join(f"{name}: {value}" for name, value in head.items() if value)
+        lines = "\n".join(f"{name}: {value}" for name, value in _head(mail).items() if value)
         at, inner = len(self.parts), list[Message]()
         body = "\n\n".join(filter(None, self._texts(mail, inner)))
         self.parts.insert(at, Part(place, f"{lines}\n\n{body}"))
@@ -109,6 +108,10 @@ def _fullest(versions: Sequence[str]) -> str:
     for each in versions:
         best = each if set(flow.words(each)) - set(flow.words(best)) else best
     return best
+
+
+def _head(mail: Message) -> dict[str, str]:
+    return {name: _header(mail, name) for name in ("From", "To", "Cc", "Date", "Subject")}
 
 
 def _header(mail: Message, name: str) -> str:

@@ -47,17 +47,19 @@ LINE = FIELD
 """Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
 
 _NO_TITLES = frozenset(
-    ("", "untitled", "untitled document", "unbenannt", "sans titre", "sin título", "无标题", "無標題", "無題")
-    + (
+    (
+        "",
+        "untitled",
+        "untitled document",
+        "unbenannt",
+        "sans titre",
+        "sin título",
+        "无标题",
+        "無標題",
+        "無題",
         "document",
-        "document1",
-        "dokument1",
-        "presentation",
-        "presentation1",
-        "powerpoint presentation",
-        "doc1",
-        "slide 1",
     )
+    + ("document1", "dokument1", "presentation", "presentation1", "powerpoint presentation", "doc1", "slide 1")
 )
 """What programs call a new file."""
 _LINK_LINE, _URL = 120, 2000

@@ -30,6 +30,7 @@ from research.workbench import leaving
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.served import openai_model
+from tests.sockets import clients
 from tests.workers import LONG_S
 
 SECRET = "The word of the day is heron-4711."
@@ -42,11 +43,7 @@ def sink() -> Iterator[tuple[int, bytearray]]:
     arrived, listener = bytearray(), socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
+        for client in clients(listener):
             with client:
                 head = client.recv(65536) or b"?"
                 length = re.search(rb"content-length: (\d+)", head, re.I)

@@ -28,6 +28,7 @@ from research.models.endpoint import Prices
 from research.models.ollama import OllamaModel
 from research.types import Message, Model, Request
 from tests.served import anthropic_model, endpoint_of, openai_model
+from tests.sockets import clients
 from tests.workers import LONG_S
 
 Dialect = Literal["chat", "responses", "messages", "ollama"]
@@ -132,11 +133,7 @@ def serving(
                 gone.set()
 
     def accept() -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
+        for client in clients(listener):
             threading.Thread(target=serve, args=(client,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()

@@ -28,6 +28,7 @@ from research.workbench.workbench import Workbench
 from tests import fake_search as fake
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.fake_search import Asked, FakeSearch, Reply
+from tests.sockets import clients
 
 SECRET = "heron-4711"
 DIARY = f"The word of the day is {SECRET}."
@@ -49,11 +50,7 @@ def tapped(url: str) -> Iterator[tuple[str, bytearray]]:
             target.shutdown(socket.SHUT_WR)
 
     def serve() -> None:
-        while True:
-            try:
-                client, _ = listener.accept()
-            except OSError:
-                return
+        for client in clients(listener):
             server = socket.create_connection(("127.0.0.1", urlsplit(url).port or 0))
             threading.Thread(target=pump, args=(client, server, arrived), daemon=True).start()
             threading.Thread(target=pump, args=(server, client, None), daemon=True).start()

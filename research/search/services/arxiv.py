@@ -44,15 +44,8 @@ class Arxiv(web.Service):
         return [_passage(entry) for entry in self.remote.xml(_entries, "/api/query", params)]
 
 
-def _entries(feed: bytes) -> Iterable[_Element]:
+def _entries(root: _Element) -> Iterable[_Element]:
     """Return the entries of a feed.  Raises `ValueError` if it is not one, `ToolError` if it contains an error."""
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-    try:
-        root = etree.fromstring(feed, parser)
-    except etree.XMLSyntaxError as error:
-        raise ValueError(str(error)) from error
     if root.getroottree().docinfo.internalDTD is not None:  # a DTD can define entities that expand without limit
         raise ValueError("it declares a document type")
     if root.tag != f"{_ATOM}feed":

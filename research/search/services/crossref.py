@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 import msgspec
@@ -28,7 +27,6 @@ _TYPES = {
     "report": "report",
     "posted-content": "article",
 }
-_TAG = re.compile(r"</?[\w:]{1,40}[^<>]{0,200}>")
 
 
 class _Author(Struct):
@@ -97,7 +95,7 @@ def _passage(work: _Work) -> Passage | None:
     return web.passage(
         work.url or (f"https://doi.org/{work.doi}" if work.doi else ""),
         title,
-        _TAG.sub(" ", work.abstract or ""),
+        web.TAG.sub(" ", work.abstract or ""),
         type=_TYPES.get(work.type or "", "article"),
         author=[named for each in work.author if (named := _named(each))],
         issued=csl.date("-".join(f"{part:02}" for part in days)),

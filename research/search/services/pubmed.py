@@ -46,14 +46,7 @@ class Pubmed(web.Service):
         return [_passage(each) for each in self.remote.xml(_articles, "/entrez/eutils/efetch.fcgi", wanted)]
 
 
-def _articles(feed: bytes) -> Iterable[_Element]:
-    from lxml import etree
-
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-    try:
-        root = etree.fromstring(feed, parser)
-    except etree.XMLSyntaxError as error:
-        raise ValueError(str(error)) from error
+def _articles(root: _Element) -> Iterable[_Element]:
     if root.tag != "PubmedArticleSet":
         raise ValueError("it is not a set of articles")
     return root.findall("PubmedArticle")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
@@ -12,8 +11,6 @@ from research.config.settings import Settings
 from research.plugins import searcher
 from research.search import web
 from research.types import Passage
-
-_TAG = re.compile(r"</?\w[^<>]{0,200}>")
 
 
 class _Page(Struct):
@@ -37,7 +34,7 @@ class Wikipedia(web.Service):
             web.passage(
                 f"{self.remote.url}/wiki/{quote(page.key or '', safe='/:(),')}",
                 page.title,
-                ": ".join(filter(None, (page.description, _TAG.sub("", page.excerpt or "")))),
+                ": ".join(filter(None, (page.description, web.TAG.sub("", page.excerpt or "")))),
                 type="entry-encyclopedia",
                 container_title="Wikipedia",
             )
