@@ -83,6 +83,14 @@ def test_a_total_is_not_an_answer_to_a_question_for_a_share(bench: Workbench, qu
     assert research.run(question, workbench=bench).outcome == "no_evidence"
 
 
+@pytest.mark.parametrize("how", ["by how much?", "what is the gap?"])
+def test_what_asks_by_how_much_is_found_with_the_comparison(bench: Workbench, how: str) -> None:
+    question = f"Which has the higher median age, Portugal or Uruguay, and {how}"
+    view = research.run(question, workbench=bench)
+    assert "The difference is **9.4 years**" in view.answer and "Not found" not in view.answer
+    assert view.outcome == "answered"
+
+
 def test_shares_are_compared_in_percentage_points(bench: Workbench) -> None:
     view = research.run("Which has a larger share of hydropower, Norway or Iceland?", workbench=bench)
     assert "**19 percentage points**" in view.answer

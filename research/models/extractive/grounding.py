@@ -225,13 +225,19 @@ def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
 
 
 def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
-    """Return the target of the clause that compares; the others, such as `and what is its capital?`, are lost."""
+    """Return the target of the clause that compares; others, such as `and what is its capital?`, are lost.
+
+    What asks by how much is answered with the comparison.
+    """
     weighs = [
         bool(COMPARATIVE.search(c.lower()) or SUPERLATIVE.search(c.lower()) or SUM.search(c.lower())) for c in clauses
     ]
     chosen = clauses[weighs.index(True)] if any(weighs) else question.text
     targets, nearest = _target(chosen, parse(chosen).targets, question.operation)
-    lost = [Target(words=(clause,), lost=True) for clause in clauses if clause != chosen and any(weighs)]
+    others = [clause for clause in clauses if clause != chosen and any(weighs)]
+    lost = [
+        Target(words=(each,), lost=True) for each in others if {*content_tokens(_ARITHMETIC.sub(" ", each))} - filler()
+    ]
     return (*targets, *lost) if targets else (), nearest
 
 
