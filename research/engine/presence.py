@@ -41,18 +41,27 @@ class Presence:
         if fcntl is None:
             return False
         try:
-            file = os.open(self._path(run_id), os.O_RDWR | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with self._alone(fcntl):
+                file = os.open(self._path(run_id), os.O_RDWR | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                finally:
+                    os.close(file)
         except BlockingIOError:
             return True
-        except OSError:  # a file system without locks
+        except OSError:  # no such file, or a file system without locks
             return False
-        finally:
-            os.close(file)
         return False
+
+    @contextmanager
+    def _alone(self, fcntl: ModuleType) -> Iterator[None]:
+        """Wait until nobody else looks: of two that look at once, one would take the other for a process that drives."""
+        folder = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def _locked(self, run_id: str) -> int | None:
         if fcntl is None:
