@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts.run import drafting
+from pages.parts.run import details, drafting
 from research.config.settings import load
 from research.events.events import Asked, Event, Replied, RunStarted, Streamed, ToolFinished, ToolStarted
 from research.events.recipe import Recipe
@@ -130,13 +130,13 @@ def test_before_the_report_the_page_shows_the_sources_so_far_and_the_latest_thou
     assert said == ["The report appears here. So far: no sources yet."]
     found = [Source(n, f"library://factbook/{n}", f"Country {n}", "…") for n in range(2, 13)]
     live.calls(1, ToolCall("c1", "search", {"query": "energy"}), Source(1, URL, "Norway · Energy", "…"), *found)
-    live.calls(2, ToolCall("c2", "visit", {"url": URL}), Source(1, URL, "Norway · Energy", "…"))
+    live.calls(2, ToolCall("c2", "visit", {"url": URL}), Source(1, URL, "Norway · Energy", "…"), found[0])
     live.asks(3)
     live.add(Streamed(ask=3, kind="reasoning", text="Old words. " * 200 + "Sweden is still missing."))
     app.run()
     part = app.get_by_key("draft")
-    assert "The report appears here. So far: 12 sources seen, 1 opened." in [each.value for each in part.caption]
-    assert "Opened: Norway · Energy" in [each.value for each in part.caption]
+    assert "The report appears here. So far: 12 sources seen, 2 opened." in [each.value for each in part.caption]
+    assert "Opened: Norway · Energy; Country 2" in [each.value for each in part.caption]
     (thought,) = [each.value for each in part.markdown]
     assert thought.startswith("… Old words.") and thought.endswith("Sweden is still missing.") and len(thought) < 600
     live.add(Streamed(ask=3, text="I will look at Sweden next."))
@@ -145,6 +145,20 @@ def test_before_the_report_the_page_shows_the_sources_so_far_and_the_latest_thou
     app.run()
     assert not app.get_by_key("draft").markdown
     assert "Norway relies on hydropower." in report_text(drafts(app)[0])
+
+
+def test_a_round_at_work_is_named_by_its_call_as_soon_as_the_model_has_made_it(visit: Visit, home: Path) -> None:
+    live, call = Live(home), ToolCall("c1", "search", {"query": "energy"})
+    live.asks(1)
+    reply = Reply("", "Where are we?", (call,))
+    live.add(Replied(ask=1, purpose="act", reply=reply, usage=Usage(), seconds=1.0))
+    for started in (False, True):
+        if started:
+            live.add(ToolStarted(call=call))
+        rounds = visit(home, run=RUN).get_by_key("rounds")
+        (step,) = rounds.expander
+        assert "Search: energy" in step.label and "Write the answer" not in step.label
+        assert not rounds.code and not any(details.CARET in each.value for each in rounds.markdown)
 
 
 @pytest.mark.parametrize(

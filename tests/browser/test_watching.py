@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from research.events.events import Asked, Replied, Streamed
+from research.events.events import Asked, Replied, ReportUpdated, Streamed
 from research.events.recipe import Recipe
-from research.types import Reply, Usage
+from research.types import Citation, Reply, Usage
 from tests.browser.conftest import App, ended, settle, watched
 from tests.long_run import LongRun
 
@@ -102,7 +102,20 @@ def test_the_trace_follows_the_newest_round_until_the_reader_scrolls_away(page: 
     expect(rounds.get_by_text(f"chronicle chapter {first + 11}")).to_be_in_viewport()
 
 
-def test_a_draft_that_becomes_the_report_does_not_throw_the_reader_back(page: Page, app: App) -> None:
+EMPTY = """() => {
+    window.empty = 0;
+    const look = () => {
+        window.empty += !document.querySelector(".st-key-report")?.innerText;
+        requestAnimationFrame(look);
+    };
+    look();
+}"""
+"""Counts the pictures of the page in which the report's pane is empty."""
+
+
+def test_a_draft_that_becomes_the_report_stays_in_sight_and_does_not_throw_the_reader_back(
+    page: Page, app: App
+) -> None:
     recipe = Recipe(framework="react")
     run = LongRun(app.bench.store, "261121-150000-long", recipe=recipe)
     text = "\n\n".join(f"Paragraph {n} tells of the harbour and of the people who came by the sea." for n in range(80))
@@ -114,9 +127,17 @@ def test_a_draft_that_becomes_the_report_does_not_throw_the_reader_back(page: Pa
     main.hover()
     page.mouse.wheel(0, 1_200)
     page.wait_for_function("document.querySelector('.stMain').scrollTop === 1200")
+    page.evaluate(EMPTY)
+    seen = report.get_by_text("Paragraph 20 tells")
+    before = top(seen)
     reply = Reply(f"<answer>{text}</answer>", answer=text)
     run.add([Replied(ask=1, purpose="act", reply=reply, usage=Usage(), seconds=1.0)])
+    checked = (Citation(1, "Paragraph 1 tells of the harbour.", "unverified"),)
+    run.add([ReportUpdated(report=f"{text} [1]", citations=checked)])
+    expect(page.get_by_text("Checking citations")).to_be_visible()
+    expect(report.locator(".rw-mark")).to_have_count(1)
     run.finish(text, ())
     expect(ended(page)).to_be_visible()
     expect(report.get_by_text("Paragraph 79")).to_have_count(1)
-    assert main.evaluate("element => element.scrollTop") == 1200
+    assert abs(top(seen) - before) < 2
+    assert page.evaluate("window.empty") < 3

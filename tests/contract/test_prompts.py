@@ -52,6 +52,17 @@ def test_no_prompt_contradicts_itself() -> None:
             one_call = "single tool call" in system or "调用一次工具" in system
             assert not (one_call and re.search("independent calls|互不依赖的调用", system)), path.name
             assert not ("must be called" in system and "call no tool" in system), path.name
+            rules = [line for line in system.splitlines() if "python" in line and re.match(r"\d\.", line)]
+            assert all(
+                re.search("where the python tool is offered|python tool where|有 python 工具时", line, re.I)
+                for line in rules
+            )
+
+
+@pytest.mark.parametrize(("language", "only"), [("en", "nothing else"), ("zh", "只写答案")])
+def test_the_forced_answer_may_end_with_its_account(language: str, only: str) -> None:
+    last = requests("react", "native", language, rounds=2)[-1]["messages"]
+    assert "<short>" in last[0]["content"] and only not in last[-1]["content"]
 
 
 @pytest.mark.parametrize("framework", ["react", "tool_rounds", "iter_research"])

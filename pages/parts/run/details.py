@@ -59,18 +59,18 @@ def end_of(text: str, limit: int) -> str:
 
 
 def unfinished(current: RoundView) -> None:
-    """Draw a round in progress: the latest words and the calls."""
+    """Draw the latest words of a round in progress; its name says what it calls."""
     thinking, body = thought(current)
     if thinking:
         shown = prose(end_of(thinking, TAIL))
-        # the last line of code, a table or a formula takes no more words
-        st.markdown(shown + ("\n\n" if shown.endswith(("```", "|", "$$")) else " ") + CARET)
+        if current.reply is None and not body.strip():
+            # the last line of code, a table or a formula takes no more words
+            shown += ("\n\n" if shown.endswith(("```", "|", "$$")) else " ") + CARET
+        st.markdown(shown)
     if "<tool_call" in body:
         st.caption(t("Writing a tool call …"))
     for note in current.notes[-3:]:
         st.caption(f":material/info: {plain(clip(note, TAIL))}")
-    for call in current.calls[:CALLS]:
-        st.code(clip(json.dumps(call.call.arguments, ensure_ascii=False), TAIL), language="json", wrap_lines=True)
 
 
 def draw(view: RunView, current: RoundView) -> None:

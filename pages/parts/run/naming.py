@@ -57,6 +57,8 @@ def icon(view: RunView, current: RoundView) -> str:
         return f":material/{ICONS.get(current.calls[0].call.name, 'build')}:"
     if current.asked:
         return f":material/{ICONS['ask_user']}:"
+    if current.reply and current.reply.calls:
+        return f":material/{ICONS.get(current.reply.calls[0].name, 'build')}:"
     phase = role(current)
     return f":material/{PHASES[phase][0] if phase else 'edit_note'}:"
 
@@ -64,9 +66,9 @@ def icon(view: RunView, current: RoundView) -> str:
 def _name(view: RunView, current: RoundView, now: float | None) -> str:
     if current.purpose == PROPOSE:
         return t("Write the plan")
-    if current.calls:
-        first = _action(view, current.calls[0].call)
-        return f"{first} +{len(current.calls) - 1}" if len(current.calls) > 1 else first
+    if calls := [each.call for each in current.calls] or (current.reply.calls if current.reply else ()):
+        first = _action(view, calls[0])
+        return f"{first} +{len(calls) - 1}" if len(calls) > 1 else first
     if current.ask == 0:
         return t("Before the first round")
     if current.reply is None and now is None:

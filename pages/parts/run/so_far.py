@@ -26,7 +26,7 @@ def draw(view: RunView) -> None:
     with st.container(key="so-far", gap="xxsmall"):
         st.caption(t("The report appears here. So far: {found}.", found=_found(view)))
         if titles := list(dict.fromkeys(_opened(view).values()))[-TITLES:]:
-            st.caption(t("Opened: {pages}", pages=" · ".join(plain(clip(each, TITLE)) for each in titles)))
+            st.caption(t("Opened: {pages}", pages="; ".join(plain(clip(each, TITLE)) for each in titles)))
         if said := _latest_thought(view):
             st.caption(t("Latest thought"))
             st.markdown(prose(said))

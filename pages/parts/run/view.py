@@ -68,7 +68,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         if shown is view and not live:
             report.answer(view)
         at_rest = not (live and shown is view)
-        lanes, left, right, below = _columns(row, last, finished=not live, follows=not at_rest)
+        lanes, left, right, below = _columns(row, last, follows=not at_rest)
         with lanes:
             agent = agents.choose(bench, row, shown)
             lane = st.container(key="lanes")
@@ -100,12 +100,12 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
                 facts.draw(bench, view, row)
 
 
-def _columns(row: RunRow, last: int, finished: bool, follows: bool) -> tuple[DeltaGenerator, ...]:
+def _columns(row: RunRow, last: int, follows: bool) -> tuple[DeltaGenerator, ...]:
     """Return the places of agents, rounds, report, and what is below it; `follows` keeps the newest round in sight.
 
     On narrow screens a finished report comes first (style.css).
     """
-    with st.container(key="sides-finished" if finished else "sides-live"):
+    with st.container(key="sides"):
         left, right = st.columns([1, 2], gap="large")
     with left:
         with st.container(key="trace-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
@@ -134,8 +134,10 @@ def _follow(
         nonlocal changed
         try:
             watching.present(bench, row)
-            # New content is drawn here first, which is quick; the next tick redraws the page with it.
-            if changed or not view.running or bench.engine.reclaimer.interrupted(bench.store.run(row.id)):
+            # New rounds are drawn here first, which is quick; the next tick redraws the page with them.  A new report only
+            # the page can draw, and until it has, its draft stays.
+            reported = _progress(view)[2] != drawn[2]
+            if reported or changed or not view.running or bench.engine.reclaimer.interrupted(bench.store.run(row.id)):
                 st.rerun()
         except ConfigError:
             st.rerun()  # the run was deleted meanwhile
@@ -163,10 +165,8 @@ def _follow(
 
 
 def _outgrown(drawn: tuple[int, int, int], now: tuple[int, int, int]) -> bool:
-    """Return whether the page outside the fragment is outdated: a new or finished report, recalled entries, too many new
-    rounds, or undone rounds.
-    """
-    return now[2] != drawn[2] or not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
+    """Return whether the rounds outside the fragment are outdated: too many new ones, or undone ones."""
+    return not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
 
 
 def _progress(view: RunView) -> tuple[int, int, int]:
