@@ -443,7 +443,7 @@ class Citation(Struct, frozen=True, omit_defaults=True):
     quote: str = ""
     """The source's lines that support the claim, or the line that comes closest."""
     reason: str = ""
-    """What the source does not contain, or the formula of a calculated figure; empty when supported."""
+    """Why: what the source has, the formula of a calculated figure, or what the judge said."""
     by: str = ""
     """The judge whose verdict this is; empty in runs of earlier versions."""
     judgements: tuple[Judgement, ...] = ()

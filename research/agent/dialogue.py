@@ -100,7 +100,7 @@ class Dialogue(Conversation):
         steps = self.asks and purpose in step_purposes()
 
         def asks_back(reply: Reply) -> bool:
-            return steps and not (reply.calls or reply.errors) and self._is_question(reply.answer)
+            return steps and self._is_question(reply)
 
         def check(reply: Reply) -> None:
             if reads is not None and not asks_back(reply):
@@ -189,11 +189,10 @@ class Dialogue(Conversation):
             self._verbatim = verbatim
             self._must_act, self._must_call = asked
 
-    def _is_question(self, answer: str) -> bool:
+    def _is_question(self, reply: Reply) -> bool:
         """Return whether a reply asks the user; what an earlier version took for a question stays one."""
-        return (
-            asks_user(answer, self._question) or bool(answer) and answer == self.context.journal.next_prompt(self.agent)
-        )
+        waited = self.context.journal.next_prompt(self.agent)
+        return asks_user(reply) or bool(reply.answer) and reply.answer == waited
 
     def ask_user(self, reply: Reply) -> Steps[str]:
         """Put the question of a reply to the user, add the round, and return what the user replied.

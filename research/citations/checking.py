@@ -17,7 +17,7 @@ from research.citations.derived import OPERATIONS, compare, derive, inputs_of, p
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, rows_of, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
-from research.citations.reasons import because, one_line
+from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, compared, forms, nearest, stated
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, wrap
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 BY = "rules"
 """The judge named in every verdict here."""
-OPEN = because("not checked by a judge")
 VERBATIM = because("word for word")
 LABELLED = because("labelled figure")
 _EMPHASIS = re.compile(r"\*+|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_])")
@@ -115,8 +114,7 @@ class _Checker:
 
     def _citation(self, n: int, claim: str, found: _Found | None) -> Citation:
         if found is None or n not in self.titles:
-            dead = because("no source has this number")
-            return Citation(n, claim, "dead", reason=str(dead), by=BY, reasons=(dead,))
+            return Citation(n, claim, "dead", reason=str(DEAD), by=BY, reasons=(DEAD,))
         status, reasons = found.status, found.reasons
         if status != "unverified" and n not in found.lines:
             spare = because("the other sources support this; this one adds nothing to it")

@@ -266,17 +266,17 @@ def _judgement(verdict: _Verdict, model: str, entry: tuple[Pair, Sequence[str]],
     (pair, seen), by = entry, f"{MODEL}{model}"
     said = " ".join(verdict.quote.split())
     quote = "\n".join([*(lines[n] for n in dict.fromkeys(verdict.lines) if n in lines), *filter(None, [said])])
-    copied, why = len(content_tokens(said)) >= LEAST_QUOTE, ""
+    copied, why = len(content_tokens(said)) >= LEAST_QUOTE, None
     if not lines.keys() >= set(verdict.lines):
-        why = "its sources have no such line"
+        why = because("it points to lines of no cited source")
     elif said and not appears(said, [*seen, *pair.passages]):
-        why = "the source does not contain its quote"
+        why = because("the source does not contain its quote")
     elif verdict.verdict == "supported" and len(content_tokens(quote)) < LEAST_QUOTE:
-        why = "it quotes no words of the source"
+        why = because("it quotes no words of the source")
     elif verdict.verdict == "supported" and not (copied or shares_figure(quote, pair.claim)):
-        why = "the lines it names have none of the figures"  # a number is quicker said than words are copied
+        why = because("its lines have none of the figures")  # a number is quicker said than words are copied
     if why:
-        return Judgement(by, "unverified", None, f"it says {verdict.verdict}, but {why}")
+        return Judgement(by, "unverified", None, str(why))
     reason = clip(" ".join(verdict.reason.split()), 200)
     return Judgement(by, verdict.verdict, None, reason, quote=clip(quote, SEEN))
 

@@ -1,16 +1,40 @@
-"""Explain why a claim gets no better verdict.  `_util/said_zh.toml` has the Chinese of the texts."""
+"""Explain a verdict.  `_util/said_zh.toml` has the Chinese of the texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from research._util.said import translated
-from research.types import Citation, Reason
+from research.text import clip, has_cjk
+from research.types import Citation, Judgement, Reason
+
+JUDGED: Final = {
+    "supported": "judged by {judge}: yes",
+    "partial": "judged by {judge}: in part",
+    "unsupported": "judged by {judge}: no",
+    "contradicted": "judged by {judge}: no, the source says otherwise",
+    "unverified": "judged by {judge}: cannot tell",
+}
+_LINE: Final = 160
+"""Most characters of the passage in a reason."""
 
 
 def because(text: str, /, **values: object) -> Reason:
     """Return a reason; `values` fill the placeholders of its text."""
     return Reason(text, tuple((name, str(value)) for name, value in values.items()))
+
+
+OPEN: Final = because("not checked by a judge")
+DEAD: Final = because("no source has this number")
+
+
+def judged(judgement: Judgement) -> tuple[Reason, ...]:
+    """Return what a judge said, and why if it gave a reason or a line of the source."""
+    said = because(JUDGED.get(judgement.status, "{judge}"), judge=judgement.by.removeprefix("model:"))
+    line = clip(" ".join(judgement.quote.split()), _LINE)
+    why = judgement.reason or (f"“{line}”" if line else "")
+    return (said, because("because {why}", why=why)) if why else (said,)
 
 
 def one_line(reasons: Iterable[Reason]) -> str:
@@ -19,11 +43,30 @@ def one_line(reasons: Iterable[Reason]) -> str:
 
 
 def told(citation: Citation, language: str) -> str:
-    """Return the reason for a verdict in that language; in English if it was saved without the parts of the reason."""
-    said = []
-    for each in citation.reasons:
-        ours = translated(each.text, language)
-        if ours == each.text and each.values:  # English, or not a text of ours, whose slots may be anything
-            return citation.reason
-        said.append(ours.format(**dict(each.values)) if each.values else ours)
-    return ("；" if language == "zh" else "; ").join(said) or citation.reason
+    """Return the reason for a verdict in that language.
+
+    Earlier versions saved other reasons, or none; in another language those of today take their place.
+    """
+    reasons = citation.reasons or ((Reason(citation.reason),) if citation.reason else _todays(citation))
+    if language == "en":
+        return citation.reason or one_line(reasons)
+    if citation.status != "calculated" and not all(_speaks(each.text, language) for each in reasons):
+        reasons = _todays(citation)
+    return "；".join(_translated(each, language) for each in reasons)
+
+
+def _speaks(text: str, language: str) -> bool:
+    return translated(text, language) != text or has_cjk(text)
+
+
+def _todays(citation: Citation) -> tuple[Reason, ...]:
+    """Return why a citation has its verdict, without the reasons that were saved with it."""
+    if citation.judgements:
+        return judged(citation.judgements[-1])
+    return {"dead": (DEAD,), "unverified": (OPEN,)}.get(citation.status, ())
+
+
+def _translated(reason: Reason, language: str) -> str:
+    text = translated(reason.text, language)
+    ours = text != reason.text and reason.values
+    return text.format(**{name: translated(value, language) for name, value in reason.values}) if ours else text

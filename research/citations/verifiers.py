@@ -19,11 +19,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations.checking import check_claim
-from research.citations.reasons import because, one_line
+from research.citations.reasons import because, judged, one_line
 from research.errors import ConfigError
 from research.quantities import quantities
 from research.text import content_tokens, sentences
-from research.types import Citation, Embedder, Judgement, Reason, Source, Verdict
+from research.types import Citation, Embedder, Judgement, Source, Verdict
 
 RULES: Final = "rules"
 CROSS_ENCODER: Final = "cross-encoder:"
@@ -153,25 +153,18 @@ def fused(citation: Citation, judgement: Judgement, *, overrule: bool = False) -
     held, denied = rules in ("supported", "calculated"), rules == "contradicted"
     if said == "supported" and judgement.probability is None and not judgement.quote:
         said = "unverified"
+    if said == "contradicted" and not judgement.quote:
+        said = "unsupported"
+    reasons = judged(replace(judgement, status=said))
     if said == rules == "unverified":
-        reasons = _own(judgement) or (because("{judge} cannot tell", judge=judgement.by),)
         return replace(citation, reason=one_line(reasons), reasons=reasons)
     if said == "unverified" or (said == "supported" and held) or (said != "supported" and denied):
         return citation
-    if said == "contradicted" and not judgement.quote:
-        said = "unsupported"
     if (held or denied) and not overrule:
-        apart = because("the rules and {judge} disagree", judge=judgement.by)
-        reason = f"{apart}: {judgement.reason}" if judgement.reason else str(apart)
-        return replace(citation, status="unverified", reason=reason, reasons=(apart, *_own(judgement)))
-    reasons = () if said == "supported" else _own(judgement) or (because("{judge} says so", judge=judgement.by),)
+        reasons = (because("the rules and {judge} disagree", judge=judgement.by.removeprefix(MODEL)), *reasons)
+        return replace(citation, status="unverified", reason=one_line(reasons), reasons=reasons)
     quote = judgement.quote or citation.quote
     return replace(citation, status=said, by=judgement.by, reason=one_line(reasons), reasons=reasons, quote=quote)
-
-
-def _own(judgement: Judgement) -> tuple[Reason, ...]:
-    """Return the judge's own reason, which the pages translate only if its text is one of ours."""
-    return (Reason(judgement.reason),) if judgement.reason else ()
 
 
 class Rules:

@@ -1,4 +1,4 @@
-"""Read what an answer says: its verdict, the numbers in it, and whether it refuses."""
+"""Read what an answer says: its verdict, the numbers in it, and whether there is one."""
 
 from __future__ import annotations
 
@@ -16,27 +16,18 @@ _NUMBER = re.compile(
     r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)\s*(thousand|million|billion|trillion|万亿|万|亿)?(\s*(?:%|％|per ?cent))?",
     re.IGNORECASE,
 )
-_REFUSAL = re.compile(
-    r"\bno (?:\w+ )?(?:information|data|evidence|figure|answer|record|source)|\bcannot (?:be )?(?:answer|determine|find)|"
-    r"\b(?:does|do|did|could|is|are|was|were) not (?:\w+ )?(?:state|hold|contain|give|say|mention|include|provide|report|"
-    r"find|found|available|exist|answer)|没有(?:找到|查到|提供|给出|提到|提及|关于|相关|记载)|(?:并?未)(?:找到|提供|给出|提及|"
-    r"提到|记载|包含)|无法(?:回答|确定|得知|找到)|不(?:包含|含有|存在)",
-    re.IGNORECASE,
-)
 _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
 _TITLES = re.compile(r"(?:\s{0,9}^#{1,6} .{0,300}$)+", re.MULTILINE)
 
 
 def refused(view: RunView) -> bool:
-    """Return whether a run says that there is no answer, by its outcome or in the first 400 characters of its verdict."""
-    return view.outcome == "no_evidence" or (
-        view.outcome not in UNANSWERED and _REFUSAL.search(_verdict(view.answer)[:400]) is not None
-    )
+    """Return whether a run says of what was asked, or of a part of it, that it was not found."""
+    return view.outcome == "no_evidence" or any(part.status == "not_found" for part in view.parts)
 
 
 def silent(view: RunView) -> bool:
-    """Return whether a run gives no answer: it refuses, or ended without one."""
-    return view.outcome in UNANSWERED or refused(view)
+    """Return whether a run gives no answer: it found none, or ended without one."""
+    return view.outcome in UNANSWERED
 
 
 def is_right(question: Question, answer: str) -> bool:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import research
 from research import plugins
-from research.agent.asking import asks_user
 from research.events import events as e
 from research.events.view import RunView, fold, messages_sent
 from research.workbench.workbench import Workbench
@@ -22,7 +19,6 @@ from tests.workers import LONG_S
 
 Script = Callable[..., str]
 
-SENTENCES = Path(__file__).parents[1] / "data" / "asking"
 FRAMEWORKS = sorted(entry.id for entry in plugins.framework.all())
 VAGUE = "Compare them."
 DETAIL = "the population of Japan and of Kenya"
@@ -59,40 +55,19 @@ def sent(view: RunView, agent: str = "main") -> str:
 # -- what is a question to the user -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("file", "most_wrong"), [("tuned", 1), ("unread", 2)])
-def test_questions_to_the_user_are_told_from_reports_quotations_and_offers(file: str, most_wrong: int) -> None:
-    found = tomllib.loads((SENTENCES / f"{file}.toml").read_text("utf-8"))
-    assert min(len(found["asks"]), len(found["answers"])) > 20
-    wrong = [text for kind in found for text in found[kind] if asks_user(text) is not (kind == "asks")]
-    assert len(wrong) <= most_wrong, "\n".join(wrong)
-
-
-def test_the_words_of_the_question_in_a_reply_ask_nobody() -> None:
-    question = "I need the distance between male and female reading ability in Burkina Faso."
-    assert not asks_user(f"Nothing was found. Looked for: {question[:-1]}.", question)
-    assert asks_user("I need the country before I can search.", question)
-
-
 @pytest.mark.parametrize(
     ("text", "waits"),
     [
-        ("需要知道是哪个车窗", True),
-        ("I need the destination before I can search.", True),
-        ("请说出目的地。", True),
-        ("您想了解哪个国家", True),
-        ("好的，您指的是哪一场战争。", True),
-        ("什么年份", True),
-        ("I need the country name.", True),
-        ("Which of the two rivers do you mean", True),
-        ("什么都没有找到", False),
-        ("您要找的数据哪个来源都没有", False),
-        ("What you measure decides the result.", False),
+        ("Which of the two rivers do you mean?", True),
+        ("Two of that name come up. **Which one is meant?**", True),
         ("还需要知道您想去哪里？", True),
+        ("您问的是苹果公司还是水果？」", True),
+        ("I need the destination before I can search.", False),
+        ("请说出目的地。", False),
         ('The form says "please provide a photo". Nothing else is needed.', False),
-        ("规定写明：请提供身份证复印件。办理时间为三个工作日。", False),
-        ("Its slogan is: Why not?", False),
-        ("Please provide two references, says the guide [1].", False),
-        ("Please specify the year. " + "The figures of the census are long and many. " * 20, False),
+        ("Which of the two is meant, asks the guide [1]?", False),
+        ("The figures of the census are long and many. " * 20 + "Which year?", False),
+        ('Which year?\n<part status="not_found">the year</part>', False),
     ],
 )
 def test_the_default_framework_waits_for_a_question_and_not_for_a_report(
@@ -100,7 +75,7 @@ def test_the_default_framework_waits_for_a_question_and_not_for_a_report(
 ) -> None:
     _, view = begin(bench, script(f"<answer>{text}</answer>"))
     assert (view.status == "waiting_input") is waits
-    assert not waits or view.answer == text
+    assert view.answer == text or not waits
 
 
 # -- every framework --------------------------------------------------------------------------------------------------

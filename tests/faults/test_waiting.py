@@ -162,28 +162,6 @@ def test_asking_the_user_can_be_turned_off(bench: Workbench) -> None:
     assert (view.status, view.outcome) == ("completed", "no_evidence")
 
 
-@pytest.mark.parametrize(
-    ("answer", "waits"),
-    [
-        ("Which country do you mean?", True),
-        ("Please specify the year.", True),
-        ("您指的是哪个国家？", True),
-        ("请提供年份。", True),
-        ("The capital is Paris [1]. Is that not nice?", False),
-        ("The capital is Paris. Would you like to know more?", False),
-        ("首都是巴黎。还需要我查什么吗？", False),
-        ("Who would have thought? " + "The figures are long and many. " * 30 + "Was it worth it?", False),
-        ("The capital is Paris.", False),
-    ],
-)
-def test_a_run_waits_only_if_its_answer_is_a_question_to_the_user(
-    bench: Workbench, script: Any, answer: str, waits: bool
-) -> None:
-    model = script(f"<answer>{answer}</answer>")
-    view = research.run(QUESTION, workbench=bench, model=model, framework="tool_rounds")
-    assert (view.status == "waiting_input") is waits
-
-
 def test_the_supervisor_asks_the_user_about_the_scope(bench: Workbench) -> None:
     options = {"framework.ask": True}
     events = list(

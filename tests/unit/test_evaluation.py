@@ -18,7 +18,7 @@ from research.evaluation.statistics import bootstrapped, differences, percentile
 from research.evaluation.verdict import is_right, refused
 from research.events.view import RunView
 from research.search.library import factbook
-from research.types import Citation, Source
+from research.types import Citation, Part, Source
 
 # -- agreement with gold answers ----------------------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ def test_a_run_without_an_answer_scores_zero_whatever_its_text_contains(outcome:
     ("answer", "outcome", "scores"),
     [
         ("It is 7.5 %.", "answered", (1, 0, 0)), ("It is 9 %.", "answered", (0, 1, 0)),
-        ("The sources do not state it.", "answered", (0, 0, 1)), ("7.5 %", "no_evidence", (0, 0, 1)),
+        ("7.5 %", "no_evidence", (0, 0, 1)),
         ("It is 9 %.", "failed", (0, 0, 1)),
     ],
 )  # fmt: skip
@@ -205,16 +205,19 @@ def test_scale_words_multiply_a_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "outcome", "said"),
+    ("outcome", "parts", "said"),
     [
-        ("Curie", "no_evidence", True), ("The sources do not state it.", "answered", True), ("资料中没有提到。", "answered", True),
-        ("No information was found on this.", "answered", True), ("It is 12.", "answered", False),
-        ("The sources do not state it.", "failed", False), ("无法确定。", "answered", True),
-        ("It is 12." + " More." * 200 + " It does not say more.", "answered", False),
+        ("no_evidence", "", True), ("answered", "", False), ("answered", "a", False), ("partly_answered", "an", True),
+        ("failed", "", False),
     ],
 )  # fmt: skip
-def test_a_refusal_is_recognised_by_the_outcome_or_the_first_words(answer: str, outcome: str, said: bool) -> None:
+@pytest.mark.parametrize("answer", ["It is 12.", "The sources do not state it.", "资料中没有提到。"])
+def test_a_refusal_is_told_by_the_outcome_and_the_parts_whatever_the_words(
+    answer: str, outcome: str, parts: str, said: bool
+) -> None:
+    own = tuple(Part("the year", "answered" if each == "a" else "not_found") for each in parts)
     view = run_view(answer, outcome=outcome)
+    view.parts = own
     assert refused(view) is said
     scores = measure(Question("1", "Who?", answerable=False), view, names)
     assert (scores.refused, scores.right, scores.f1) == (float(said), float(said), None)

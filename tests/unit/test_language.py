@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from pages.locale.update import FILE, messages
 from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
-from pages.parts.shared.safe import plain
 from research.citations import check
-from research.types import Reason, Source
+from research.types import Citation, Judgement, Reason, Source
 
 WORDS = sorted({text for text, _ in messages() if text})
 
@@ -52,9 +51,33 @@ def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypat
     assert found.reason == "the labelled line has 123,201,945"
     monkeypatch.setattr(language, "current", lambda: "zh")
     assert "123,201,945" in cite.reason(found) and "labelled" not in cite.reason(found)
-    assert cite.reason(replace(found, reasons=())) == plain(found.reason), "a run of an earlier version"
     foreign = Reason("{0.__class__} {}", (("a", "b"),))
-    assert cite.reason(replace(found, reasons=(foreign,))) == plain(found.reason), "an imported run"
+    assert cite.reason(replace(found, reasons=(foreign,))) == "", "an imported run"
+
+
+OLD = Citation(3, "It is so.", "unverified", reason="the source does not state 5 km", by="rules")
+
+
+@pytest.mark.parametrize(
+    ("saved", "shown"),
+    [
+        (OLD, "尚未由评判者核查"),
+        (replace(OLD, status="dead", reason="no source has the number 3", by=""), "没有这个编号的来源"),
+        (replace(OLD, reasons=(Reason("the source says {other}", (("other", "x"),)),)), "尚未由评判者核查"),
+        (replace(OLD, status="contradicted"), ""),
+        (replace(OLD, status="calculated", reason="3 + 4 = 7"), "3 + 4 = 7"),
+        (
+            replace(OLD, status="supported", reason="", judgements=(Judgement("model:openai:m", "supported", quote="So."),)),
+            "由 openai:m 判断：是；依据：“So.”",
+        ),
+    ],
+)  # fmt: skip
+def test_a_reason_that_an_older_version_saved_is_in_the_language_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, saved: Citation, shown: str
+) -> None:
+    assert cite.reason_text(saved) in (saved.reason, "judged by openai:m: yes; because “So.”")
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    assert cite.reason_text(saved) == shown
 
 
 def test_the_pages_read_the_catalogue_that_make_words_updates() -> None:

@@ -16,6 +16,7 @@ from research.agent.parsing.calls import FINAL_ANSWER
 from research.agent.parsing.reading import MESSAGES
 from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
 from research.auditing.words import STATES, VERDICTS
+from research.citations.reasons import JUDGED
 from research.defaults import FACTBOOK_LANGUAGE, OWN_DOCUMENTS
 from research.frameworks import supervisor
 from research.frameworks.rewoo import LLM
@@ -35,8 +36,8 @@ from research.tools.visit import VisitTool
 from research.types import ToolSpec
 
 PACKAGE = Path(plugins.__file__).parent
-IMPORTS = re.compile(r"research\._util(?:\.said import| import said)|research\.citations\.reasons import because")
-OTHER_TEXTS = {*MESSAGES.values(), *KINDS, *AUTHORS.values(), *VERDICTS.values(), *STATES.values()}
+IMPORTS = re.compile(r"research\._util(?:\.said import| import said)|research\.citations\.reasons import .*\bbecause")
+OTHER_TEXTS = {*MESSAGES.values(), *KINDS, *AUTHORS.values(), *VERDICTS.values(), *STATES.values(), *JUDGED.values()}
 """Texts that the code translates by a variable."""
 
 

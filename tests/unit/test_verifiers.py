@@ -381,3 +381,14 @@ def test_a_judgement_is_found_again_by_its_content_only() -> None:
     assert verdicts.get(BY, Pair(PAIR.claim, PAIR.passages)) is said
     assert verdicts.get("model:other", PAIR) is None
     assert verdicts.get(BY, Pair(PAIR.claim, ("other",))) is None
+
+
+@pytest.mark.parametrize("status", ["supported", "partial", "unsupported", "contradicted", "unverified"])
+@pytest.mark.parametrize(("why", "quote"), [("", ""), ("r", ""), ("", "The mill\nclosed in 1970.")])
+def test_a_verdict_of_a_judge_always_says_whose_it_is_and_why_if_that_is_known(
+    status: Verdict, why: str, quote: str
+) -> None:
+    found = fused(Citation(1, "A", "unverified", by="rules"), Judgement(BY, status, reason=why, quote=quote))
+    assert found.reason.startswith("judged by m: ")
+    shown = why or quote.replace("\n", " ")
+    assert found.reason.partition("; because ")[2].strip("“”") == shown
