@@ -27,7 +27,14 @@ class Ledger:
             known = (self._numbers[key] for key in _identities(passage) if key in self._numbers)
             n = next(known, max(self._seen, default=0) + 1)
             source = Source(
-                n, passage.url, passage.title, passage.quote, passage.csl, passage.memory, self._kind(passage)
+                n,
+                passage.url,
+                passage.title,
+                passage.quote,
+                passage.csl,
+                passage.memory,
+                self._kind(passage),
+                notes=passage.notes,
             )
             self._keep(source)
             return source

@@ -157,7 +157,8 @@ def _reference(source: Source) -> str:
         return f"[{source.n}] {source.title} (entry {source.memory} of the memory)"
     about = filter(None, (source.kind, "RETRACTED" if source.retracted else "", "from memory" if source.memory else ""))
     said, addresses = ", ".join(about), " ".join(f"<{url}>" for url in source.addresses)
-    return f"[{source.n}] {source.title} {addresses}{f' ({said})' if said else ''}"
+    notes = f"\n    {'; '.join(source.notes)}" if source.notes else ""
+    return f"[{source.n}] {source.title} {addresses}{f' ({said})' if said else ''}{notes}"
 
 
 def recalled(seen: Observation) -> str:

@@ -41,6 +41,7 @@ _CHINESE: Final = {
     "{good} of {all} supported": "{all}中，{good} 条有依据",
     "{count} not verified": "{count} 条未核实",
     "from memory": "来自记忆",
+    "Of this source: {notes}": "关于此来源：{notes}",
     "{count} checked: {told}.": "共核查{count}：{told}。",
     "Cited numbers that no source has:": "引用了不存在的来源编号：",
     "{count} edited by the user before the research went on:": "研究继续之前，用户修改了{count}：",

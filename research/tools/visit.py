@@ -18,6 +18,7 @@ from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Tool, ToolOutput, ToolSpec
+from research.web.places import told
 from research.web.url_guard import LIBRARY, is_users_own, normalized
 
 if TYPE_CHECKING:
@@ -98,11 +99,12 @@ class VisitTool:
     ) -> ToolOutput:
         if url.startswith(LIBRARY):
             document = self._library.open(url)
+            notes = document.notes.splitlines()
             text, part = _searched(document.text, goal)
             quote, remark = self._reduced(text, goal, self._shown)
             return ToolOutput(
-                "\n".join(filter(None, (_left_out(document.notes.splitlines()), part, remark))),
-                (Passage(document.url, self._library.titled(document, quote), quote),),
+                "\n".join(filter(None, (_left_out(notes), part, remark))),
+                (Passage(document.url, self._library.titled(document, quote), quote, notes=told(notes)),),
                 private=is_users_own(document.url),
                 document=text if self._whole else "",
             )
@@ -119,7 +121,7 @@ class VisitTool:
         quote, remark = self._reduced(text, goal, self._shown - len(links))
         return ToolOutput(
             "\n".join(filter(None, (links, _left_out(page.notes), part, remark))),
-            (Passage(page.url, page.title, quote, page.csl),),
+            (Passage(page.url, page.title, quote, page.csl, notes=told(page.notes)),),
             private=page.private,
             document=text if self._whole else "",
         )

@@ -131,7 +131,11 @@ def _card(view: RunView, source: Source) -> None:
             st.markdown("> " + "  \n> ".join(lines or ["—"]), anchors=False)
         if (left := len(quotes) - QUOTES) > 0:
             st.caption(t("and {quotes} more", quotes=count(left, "quote")))
-        notes = [_statements(view, source.n), t("from memory") if source.memory else ""]
+        notes = [
+            _statements(view, source.n),
+            t("from memory") if source.memory else "",
+            *map(plain, cite.notes(source)),
+        ]
         if said := " · ".join(filter(None, notes)):
             st.caption(said)
 

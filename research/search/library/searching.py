@@ -77,7 +77,12 @@ def hits(
     }
     return [
         Hit(
-            Passage(document.url, titled(connection, document, quotes[document]), quotes[document]),
+            Passage(
+                document.url,
+                titled(connection, document, quotes[document]),
+                quotes[document],
+                notes=places.told(document.notes.splitlines()),
+            ),
             cosines.get(document.url),
             ranks[0].get(document),
             ranks[1].get(document),
