@@ -19,7 +19,7 @@ from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Tool, ToolOutput, ToolSpec
 from research.web.places import told
-from research.web.url_guard import LIBRARY, is_users_own, normalized
+from research.web.url_guard import LIBRARY, is_users_own, normalized, original
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
@@ -63,11 +63,13 @@ class VisitTool:
         scope: Scope = EVERYTHING,
         contact: str = "",
         archive: str = "",
+        as_of: str = "",
     ) -> None:
         """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
 
         `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
-        `contact`: an address that servers are told.  `archive`: where copies of pages that are gone are looked for.
+        `contact`: an address that servers are told.  `archive`: where copies of pages that are gone are looked for, and of
+        all pages as of the day `as_of`.
         `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
@@ -78,7 +80,7 @@ class VisitTool:
         self._shown = shown
         self._scope = scope
         self._contact = contact
-        self._archive = archive
+        self._archive, self._as_of = archive, as_of
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -114,7 +116,7 @@ class VisitTool:
         page = self._pages.get(key) or self._read(url)
         if len(self._pages) < PAGES and sum(len(each.text) for each in self._pages.values()) + len(page.text) <= KEPT:
             self._pages[key] = page
-        if why := self._scope.refusal(Passage(page.url, page.title, "", page.csl)):
+        if why := self._scope.refusal(Passage(original(page.url), page.title, "", page.csl)):
             raise ToolError(say("This page is not used: {why}.", why=why), "refused")
         links = _best_links(page.links, goal)
         text, part = _searched(page.text, goal)
@@ -140,7 +142,9 @@ class VisitTool:
         from research.web.fetch import FetchPolicy
 
         policy = FetchPolicy(allow_hosts=self._allowed_hosts, contact=self._contact)
-        return self._reader(url, policy) if self._reader else fetched(url, self._archive, policy)
+        if self._reader and not self._as_of:
+            return self._reader(url, policy)
+        return fetched(url, self._archive, policy, self._as_of)
 
 
 def _left_out(notes: Sequence[str]) -> str:
@@ -186,6 +190,7 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
         scope=of_recipe(recipe),
         contact=host.settings.contact,
         archive=host.settings.archive_url,
+        as_of=recipe.as_of,
     )
 
 

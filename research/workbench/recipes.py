@@ -24,7 +24,7 @@ from research.events.recipe import (
     Recipe,
     roles_by_purpose,
 )
-from research.search.scope import EVERYTHING, scope_of
+from research.search.scope import EVERYTHING, day, scope_of
 from research.search.web import configured, services
 from research.text import clip
 from research.workbench import endpoints, leaving
@@ -81,7 +81,7 @@ def checked(
     `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
     """
     sides = _sides(options or {})
-    rest |= _scope(search, rest)
+    rest |= _scope(search, rest) | _as_of(host, rest)
     search = _resolved(host, search)
     tools = _tools(host, search, folders) if tools is None else tools
     _check_tools(host, tools, rest)
@@ -224,6 +224,15 @@ def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
             "or use the tool scholar instead, e.g. search web"
         )
     return dict(zip(names, (scope.allow, scope.deny, scope.since, scope.until), strict=True))
+
+
+def _as_of(host: Host, rest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the day of which pages are read, if there is one.  Raises `ConfigError` without an archive."""
+    if not rest.get("as_of"):
+        return {}
+    if not host.settings.archive_url:
+        raise ConfigError("as_of needs an archive of the web: set WORKBENCH_ARCHIVE, e.g. to https://archive.org")
+    return {"as_of": day(rest["as_of"], "as_of", 1)}
 
 
 def _check_memory(remember: str, recall: int) -> None:
