@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from research._util.retold import retold
 from research.citations.reasons import told
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView, searched
 from research.exports.blocks import UNSOURCED, Block, Heading, Span, Table, parse, visible, words
@@ -279,7 +279,7 @@ def _doubt(citation: Citation, say: Words) -> str:
 
 def _place(name: str, say: Words) -> str:
     # Only the workbench's own words are translated; a collection has the name that its owner gave it.
-    return say(place_name(name)) if name == FACTBOOK else place_name(name)
+    return say(place_name(name)) if name in (FACTBOOK, PAGES) else place_name(name)
 
 
 def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:

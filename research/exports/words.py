@@ -60,6 +60,7 @@ _CHINESE: Final = {
     "There is no report yet.": "尚无报告。",
     "Searched, and nothing found in:": "已检索，但没有找到相关内容：",
     "the CIA World Factbook": "CIA 世界概况",
+    "pages of earlier runs": "以往运行读过的网页",
     "Plot {n}": "图 {n}",
     "image: {name}": "图片：{name}",
     "Answer": "答案",

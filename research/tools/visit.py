@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from research import plugins
+from research import defaults, plugins
 from research._util.said import say
 from research.errors import ConfigError, ToolError
 from research.events.recipe import Recipe
@@ -64,12 +64,15 @@ class VisitTool:
         contact: str = "",
         archive: str = "",
         as_of: str = "",
+        keeps: bool = False,
+        copies: bool = False,
     ) -> None:
         """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
 
         `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
         `contact`: an address that servers are told.  `archive`: where copies of pages that are gone are looked for, and of
         all pages as of the day `as_of`.
+        `keeps`: pages that are read stay in the library.  `copies`: pages that cannot be read are read from there.
         `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
@@ -81,6 +84,7 @@ class VisitTool:
         self._scope = scope
         self._contact = contact
         self._archive, self._as_of = archive, as_of
+        self._keeps, self._copies = keeps, copies
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -113,7 +117,7 @@ class VisitTool:
         if why := self._scope.of_url(url):
             raise ToolError(say("This page is not opened: {why}.", why=why), "refused")
         key = normalized(url)
-        page = self._pages.get(key) or self._read(url)
+        page = self._pages.get(key) or self._kept(url)
         if len(self._pages) < PAGES and sum(len(each.text) for each in self._pages.values()) + len(page.text) <= KEPT:
             self._pages[key] = page
         if why := self._scope.refusal(Passage(original(page.url), page.title, "", page.csl)):
@@ -136,6 +140,19 @@ class VisitTool:
             return reduce(text, goal, limit, self._embedder()), ""
         except ConfigError as error:
             return reduce(text, goal, limit), say("(passages were chosen by words only: {error})", error=error)
+
+    def _kept(self, url: str) -> FetchedPage:
+        """Return a page that is read now, and keep it; of one that cannot be read now, the copy that was kept."""
+        try:
+            page = self._read(url)
+        except ToolError as error:
+            copy = self._library.pages.copy(normalized(url), str(error)) if self._copies else None
+            if copy is None:
+                raise
+            return copy
+        if self._keeps and not self._scope.refusal(Passage(original(page.url), page.title, "", page.csl)):
+            self._library.pages.keep(page)
+        return page
 
     def _read(self, url: str) -> FetchedPage:
         from research.web.archive import fetched
@@ -191,6 +208,8 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
         contact=host.settings.contact,
         archive=host.settings.archive_url,
         as_of=recipe.as_of,
+        keeps=host.settings.keep_pages == "on",
+        copies=defaults.PAGES in recipe.folders,
     )
 
 

@@ -88,8 +88,7 @@ def checked(
     _check_memory(rest.get("remember", "off"), rest.get("recall", 0))
     _known("plan", rest.get("plan", ""), PLANS)
     policy = plugins.framework.get(framework)
-    context = context or policy.default_context
-    strategy = plugins.context.get(context)
+    strategy = plugins.context.get(context := context or policy.default_context)
     if policy.command and host.settings.user:
         raise ConfigError(
             f"framework {framework!r} starts programs on this machine; with a login, nobody may choose it"
@@ -102,6 +101,7 @@ def checked(
     chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
         host.model(each)
+    reads = {"search", defaults.QUERY} & set(tools)
     recipe = Recipe(
         framework=framework,
         framework_options=policy.parse(sides["framework"]),
@@ -111,7 +111,7 @@ def checked(
         tools=tuple(tools),
         search=tuple(search),
         budget=_budget(budget),
-        folders=_folders(host, folders, search if {"search", defaults.QUERY} & set(tools) else ()),
+        folders=_folders(host, folders, search if reads else (), as_of=bool(rest.get("as_of"))),
         roles=roles,
         judge=chosen,
         prompts=prompts.digest(*(["plan"] if rest.get("plan") else [])),
@@ -262,11 +262,17 @@ def _resolved(host: Host, search: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _folders(host: Host, folders: Sequence[str | Path] | None, search: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders to search, as absolute paths; none where neither the library nor its folders are a source."""
+def _folders(
+    host: Host, folders: Sequence[str | Path] | None, search: Sequence[str], *, as_of: bool = False
+) -> tuple[str, ...]:
+    """Return the folders to search, as absolute paths; none where neither the library nor its folders are a source.
+
+    `as_of`: without the kept pages, which are of other days.
+    """
     if folders is None:
-        return tuple(host.folders()) if {LIBRARY, FOLDERS} & set(search) else ()
-    return tuple(str(resolved(Path(folder))) for folder in folders)
+        folders = host.folders() if {LIBRARY, FOLDERS} & set(search) else ()
+    found = (str(folder if folder == defaults.PAGES else resolved(Path(folder))) for folder in folders)
+    return tuple(folder for folder in found if not (as_of and folder == defaults.PAGES))
 
 
 def _known(what: str, name: str, known: Sequence[str]) -> None:

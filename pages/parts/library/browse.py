@@ -14,7 +14,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
 from pages.parts.shared.words import count
 from research._util.retold import retold
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.errors import ConfigError
 from research.search.library.library import Library
 from research.search.library.overview import CollectionInfo, Spot
@@ -38,7 +38,11 @@ def draw(bench: Workbench, name: str) -> None:
         with st.container(width="stretch", gap="xxsmall"):
             st.subheader(plain(collections.title(name)), anchor=False)
             st.caption(collections.numbers(info))
-            if name != FACTBOOK:
+            if name == PAGES:
+                st.caption(
+                    t("Copies of the public web pages that your runs have read. Settings › Defaults turns this off.")
+                )
+            elif name != FACTBOOK:
                 st.caption(plain(name))
         if name != FACTBOOK:
             collections.actions(bench, name)

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import streamlit as st
 
+from pages.parts.library import collections
 from pages.parts.shared import cite
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICTS, count, times
 from research.citations import cited
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.errors import REFUSED
 from research.events.view import RunView, searched
 from research.exports.progress import place_name
@@ -92,7 +93,7 @@ def looked(view: RunView) -> None:
 
 def place(name: str) -> str:
     """Return the name of a collection or service, not escaped for Markdown."""
-    return t("CIA World Factbook") if name == FACTBOOK else place_name(name)
+    return collections.title(name) if name in (FACTBOOK, PAGES) else place_name(name)
 
 
 def draw(view: RunView, report: str) -> None:
