@@ -8,6 +8,8 @@ OFFLINE = "extractive"
 """The model that needs no key, file or network."""
 FACTBOOK = "factbook"
 """The collection of the library that every home has: the sample documents."""
+PAGES = "pages"
+"""The collection of the library with the pages that earlier runs have read."""
 FRAMEWORK = "react"
 CONTEXT = "full"
 FRAMEWORKS = (FRAMEWORK, "tool_rounds", "iter_research", "rewoo", "reflexion", "parallel", "supervisor")
@@ -16,6 +18,8 @@ AUDIT = "audit"
 CONTEXTS = (CONTEXT, "window", "resum", "evolving")
 OWN_DOCUMENTS = "Also searches the user's own documents:"
 """A line in the description of the tool `search`, before the names of the user's collections."""
+PAGES_READ = "Also searches copies of web pages that earlier runs have read."
+"""A line in the description of the tool `search` where it searches them."""
 FACTBOOK_LANGUAGE = "The World Factbook in the library is in English: search it with English words."
 """A line in the description of the tool `search` where it searches the Factbook."""
 TOOLS = ("search", "visit", "python")

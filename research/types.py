@@ -55,6 +55,8 @@ class Passage(Struct, frozen=True, omit_defaults=True):
     """The source's bibliographic data as CSL JSON: type, author, issued, DOI, container-title, …"""
     memory: str = ""
     """Id of the memory entry that contains the quote; empty if this run saw the source itself."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the source must know: what was left out of it, or that it is a copy of an earlier day."""
 
 
 class Source(Struct, frozen=True, omit_defaults=True):
@@ -76,6 +78,8 @@ class Source(Struct, frozen=True, omit_defaults=True):
     in runs of earlier versions."""
     also: tuple[str, ...] = ()
     """In a view: the other addresses at which the run saw the same work."""
+    notes: tuple[str, ...] = ()
+    """As in `Passage`."""
 
     @property
     def addresses(self) -> tuple[str, ...]:

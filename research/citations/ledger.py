@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from msgspec import Struct
 
 from research.citations.urls import plain
+from research.text import content_tokens
 from research.types import Passage, Source
 
 
@@ -17,17 +21,30 @@ class Ledger:
         self._kind = kind
         self._lock = threading.Lock()
         self._numbers: dict[str, int] = {}
+        self._works: dict[str, list[_Work]] = {}
         self._seen: dict[int, list[Source]] = {}
         for source in sources:
             self._keep(source)
 
     def add(self, passage: Passage) -> Source:
-        """Number a passage and keep its quote.  Passages with the same DOI share a number, as do those with the same url."""
+        """Number a passage and keep its quote.
+
+        Passages with the same DOI share a number, as do those with the same url.  Of a paper that has a DOI, one without
+        shares it if it has the same title, and the same first author or year.
+        """
         with self._lock:
-            known = (self._numbers[key] for key in _identities(passage) if key in self._numbers)
-            n = next(known, max(self._seen, default=0) + 1)
+            known = [self._numbers[key] for key in _identities(passage) if key in self._numbers]
+            known += [] if known else self._alike(passage)
+            n = next(iter(known), max(self._seen, default=0) + 1)
             source = Source(
-                n, passage.url, passage.title, passage.quote, passage.csl, passage.memory, self._kind(passage)
+                n,
+                passage.url,
+                passage.title,
+                passage.quote,
+                passage.csl,
+                passage.memory,
+                self._kind(passage),
+                notes=passage.notes,
             )
             self._keep(source)
             return source
@@ -35,15 +52,57 @@ class Ledger:
     def _keep(self, source: Source) -> None:
         for key in _identities(source):
             self._numbers[key] = source.n
+        title, work = _work(source, source.n)
+        works = self._works.setdefault(title, [])
+        if work not in works:
+            works.append(work)
         quotes = self._seen.setdefault(source.n, [])
         if source not in quotes:
             quotes.append(source)
+
+    def _alike(self, passage: Passage) -> list[int]:
+        title, work = _work(passage, 0)
+        return [other.n for other in self._works.get(title, ()) if title and work.is_of(other, title)]
 
     @property
     def sources(self) -> list[Source]:
         """All sources in order of number, with one entry for each passage seen."""
         with self._lock:
             return [source for n in sorted(self._seen) for source in self._seen[n]]
+
+
+class _Work(Struct, frozen=True):
+    """What tells whether two passages of the same title are of one paper."""
+
+    n: int
+    doi: bool
+    author: str
+    """The family name of the first author."""
+    year: str
+
+    def is_of(self, other: _Work, title: str) -> bool:
+        """Return whether it is the same; an editorial has the same title and author each year, but then other DOIs."""
+        if self.doi == other.doi or (self.year and other.year and self.year != other.year):
+            return False
+        if self.author and other.author:
+            return self.author == other.author
+        return bool(self.year) and self.year == other.year and title.count(" ") >= _WORDS - 1
+
+
+_WORDS = 3
+"""Words of a title that a year is enough to recognise a paper by."""
+
+
+def _work(seen: Passage | Source, n: int) -> tuple[str, _Work]:
+    """Return the title of a passage's paper as it is compared, and the rest of what is known of it."""
+    title = " ".join(content_tokens(str(seen.csl.get("title") or seen.title)))
+    author = year = ""
+    with suppress(LookupError, TypeError, AttributeError):  # an imported run may contain anything
+        first = seen.csl["author"][0]
+        author = str(first.get("family") or first["literal"].rpartition(" ")[2])
+    with suppress(LookupError, TypeError):
+        year = str(seen.csl["issued"]["date-parts"][0][0])
+    return title, _Work(n, any(each.startswith("doi:") for each in _identities(seen)), author.casefold(), year)
 
 
 def _identities(seen: Passage | Source) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from research.defaults import PAGES
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def prepare_library(bench: Workbench, folders: Sequence[str], named: Sequence[st
     new = [str(resolved(Path(folder))) for folder in named]
     with progress.bar(sys.stderr) as report:
         unreadable = bench.prepare(new, report)
-        for folder in [each for each in folders if each not in new]:
+        for folder in [each for each in folders if each not in (*new, PAGES)]:
             try:
                 bench.library.add_folder(Path(folder), report)
             except ConfigError as error:

@@ -60,6 +60,14 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
         default="on",
         help="whether the model is told, and then the run concluded, when several rounds in a row add nothing; default: on",
     )
+    _add_scope_options(command)
+    command.add_argument("--budget-tokens", type=positive_int, metavar="N")
+    command.add_argument("--budget-usd", type=positive_float, metavar="X")
+    command.add_argument("--budget-seconds", type=positive_float, metavar="S")
+
+
+def _add_scope_options(command: argparse.ArgumentParser) -> None:
+    """Declare which web sources are used, and of when."""
     for name, which in (("allow", "only"), ("deny", "no")):
         command.add_argument(
             f"--{name}-domain",
@@ -72,9 +80,12 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
         "--since", default="", metavar="DATE", help="only web sources of this date or later, e.g. 2024-06"
     )
     command.add_argument("--until", default="", metavar="DATE", help="only web sources of this date or earlier")
-    command.add_argument("--budget-tokens", type=positive_int, metavar="N")
-    command.add_argument("--budget-usd", type=positive_float, metavar="X")
-    command.add_argument("--budget-seconds", type=positive_float, metavar="S")
+    command.add_argument(
+        "--as-of",
+        default="",
+        metavar="DATE",
+        help="read web pages as they were on this date, from the archive that WORKBENCH_ARCHIVE names",
+    )
 
 
 def add_folder_option(command: argparse.ArgumentParser) -> None:
@@ -163,6 +174,7 @@ def chosen(arguments: argparse.Namespace) -> dict[str, Any]:
         "deny_domains": tuple(arguments.deny_domain),
         "since": arguments.since,
         "until": arguments.until,
+        "as_of": arguments.as_of,
         "egress": arguments.egress or "",
         "budget": Budget(arguments.budget_tokens, arguments.budget_usd, arguments.budget_seconds),
     }

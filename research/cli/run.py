@@ -126,7 +126,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(arguments, name) for name in names}
     given["plan"] = None if arguments.plan is None else arguments.plan.replace("off", "")
     given["allow_domains"], given["deny_domains"] = arguments.allow_domain or None, arguments.deny_domain or None
-    given["since"], given["until"] = arguments.since or None, arguments.until or None
+    given |= {name: getattr(arguments, name) or None for name in ("since", "until", "as_of")}
     given["ask"] = False if arguments.no_ask else None
     given["judge"] = arguments.citation_judge or None
     given["novelty"] = None if arguments.novelty is None else arguments.novelty == "on"

@@ -169,6 +169,8 @@ class Settings(BaseSettings):
     """Wikipedia in the language that is searched."""
     reader: Literal["direct", "jina"] = Field("direct", validation_alias="WORKBENCH_READER")
     """How `visit` reads web pages: directly, or through Jina Reader, which then receives the url."""
+    keep_pages: Literal["on", "off"] = Field("on", validation_alias="WORKBENCH_KEEP_PAGES")
+    """Whether copies of the public pages that runs read stay in the library."""
     archive_url: str = Field("", validation_alias="WORKBENCH_ARCHIVE")
     """Where `visit` looks for copies of pages that are gone, e.g. `https://archive.org`; empty: nowhere."""
     contact: str = Field("", pattern=r"^[\w.+@:/-]{0,200}$", validation_alias="WORKBENCH_CONTACT")

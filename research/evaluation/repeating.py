@@ -78,8 +78,8 @@ def _shared(recipe: Recipe) -> list[str]:
     words += [] if recipe.novelty else ["--novelty", "off"]
     for name in ("allow", "deny"):
         words += [word for each in getattr(recipe, f"{name}_domains") for word in (f"--{name}-domain", each)]
-    for name in ("since", "until"):
-        words += _option(f"--{name}", getattr(recipe, name), "")
+    for name in ("since", "until", "as_of"):
+        words += _option(f"--{name.replace('_', '-')}", getattr(recipe, name), "")
     for name in ("tokens", "usd", "seconds"):
         words += _option(f"--budget-{name}", getattr(recipe.budget, name), None)
     return words

@@ -131,6 +131,8 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     since: str = ""
     """Only web sources published on this day or later, as ISO date; empty: no limit."""
     until: str = ""
+    as_of: str = ""
+    """Pages are read as the archive of `WORKBENCH_ARCHIVE` has them of this day, or the last one before; empty: as they are."""
     prompts: str = ""
     """Hash of the prompt files that the run was started with."""
     world: str = ""
@@ -161,7 +163,17 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
             del found["judge"]
         if self.novelty:
             del found["novelty"]
-        for name in ("plan", "allow_domains", "deny_domains", "since", "until", "world", "world_new", "egress"):
+        for name in (
+            "plan",
+            "allow_domains",
+            "deny_domains",
+            "since",
+            "until",
+            "as_of",
+            "world",
+            "world_new",
+            "egress",
+        ):
             if not found[name]:
                 del found[name]
         if self.seed is None:

@@ -216,8 +216,7 @@ class RunView(PlanView, AuditView):
 
     def apply(self, event: e.Event) -> None:
         """Update the view by the next event; events must come in the order of `seq`."""
-        self.seq, self.updated = event.seq, event.time
-        self.run = event.run
+        self.run, self.seq, self.updated = event.run, event.seq, event.time
         self.worktime.apply(event)
         place = self.count.apply(event)
         if event.agent not in self._index.agents:
@@ -283,7 +282,7 @@ class RunView(PlanView, AuditView):
         return [self.source(n, quotes.get(n, "")) for n in numbers]
 
     def source(self, n: int, best: str = "") -> Source:
-        """Return one source with its best quote, all its addresses and the bibliographic data of all its passages.
+        """Return one source with its best quote, and the addresses, bibliographic data and notes of all its passages.
 
         `memory` is set only if no passage was seen in this run itself.
         """
@@ -291,10 +290,11 @@ class RunView(PlanView, AuditView):
         first = next((passage for passage in passages if not passage.memory), passages[0])
         quote = best or first.quote
         csl = {name: value for passage in reversed(passages) for name, value in passage.csl.items()}
-        cited = next((passage for passage in passages if quote in passage.quote), first)
-        kind = next((passage.kind for passage in passages if passage.kind), "")
-        also = tuple(dict.fromkeys(passage.url for passage in passages if passage.url != cited.url))
-        return Source(n, cited.url, cited.title, quote, csl, first.memory, kind, also)
+        cited = next((each for each in passages if quote in each.quote), first)
+        kind = next((each.kind for each in passages if each.kind), "")
+        also = dict.fromkeys(each.url for each in passages if each.url != cited.url)
+        notes = dict.fromkeys(note for each in passages for note in each.notes)
+        return Source(n, cited.url, cited.title, quote, csl, first.memory, kind, tuple(also), tuple(notes))
 
     def _add_request(self, event: e.Asked, place: int) -> None:
         current = self._index.latest.get(event.agent)

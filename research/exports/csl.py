@@ -88,7 +88,9 @@ def _item(source: Source, day: datetime.datetime) -> dict[str, Any]:
         "issued": _date(given.get("issued")),
         "DOI": doi.group() if doi else "",
         "URL": "" if source.url.startswith(MEMORY) else url,
-        "note": f"Also at {', '.join(map(line, source.also))}" if source.also else "",
+        "note": "; ".join(
+            [*([f"Also at {', '.join(map(line, source.also))}"] if source.also else []), *map(line, source.notes)]
+        ),
         "accessed": {"date-parts": [[day.year, day.month, day.day]]},
         "citation-number": source.n,
     }

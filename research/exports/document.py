@@ -12,8 +12,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from research._util.retold import retold
 from research.citations.reasons import told
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView, searched
 from research.exports.blocks import UNSOURCED, Block, Heading, Span, Table, parse, visible, words
@@ -61,6 +62,8 @@ class Reference(Struct, frozen=True):
     """How many of the statements that cite it are supported, with a sign, and whether it comes from memory; may be empty."""
     doubts: tuple[str, ...]
     """One line for each statement that it does not fully support, with the reason."""
+    notes: str = ""
+    """What was left out of it, and of which day a copy is; empty if there is nothing to say."""
 
     @property
     def address_spans(self) -> tuple[Span, ...]:
@@ -250,7 +253,10 @@ def _reference(source: Source, own: list[Citation], say: Words) -> Reference:
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
     # the address of a memory entry leads nowhere
     addresses = tuple(" ".join(visible(url).split()) for url in source.addresses if not url.startswith(MEMORY))
-    return Reference(source.n, _line(source.title), addresses, lines, verdict, doubts)
+    notes = say("Of this source: {notes}", notes="; ".join(retold(note, say.language) for note in source.notes))
+    return Reference(
+        source.n, _line(source.title), addresses, lines, verdict, doubts, visible(notes) if source.notes else ""
+    )
 
 
 def _summary(own: list[Citation]) -> Verdict:
@@ -273,7 +279,7 @@ def _doubt(citation: Citation, say: Words) -> str:
 
 def _place(name: str, say: Words) -> str:
     # Only the workbench's own words are translated; a collection has the name that its owner gave it.
-    return say(place_name(name)) if name == FACTBOOK else place_name(name)
+    return say(place_name(name)) if name in (FACTBOOK, PAGES) else place_name(name)
 
 
 def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:

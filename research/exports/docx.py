@@ -148,8 +148,8 @@ class _Writer:
         self.bookmark(line, each.n)
         if each.quote:
             self.spans([Span("\n".join(each.quote))], "Quote", 1)
-        if each.verdict:
-            self.spans([Span(each.verdict)], "List Paragraph", 1)
+        for text in filter(None, (each.verdict, each.notes)):
+            self.spans([Span(text)], "List Paragraph", 1)
         for doubt in each.doubts:
             self.spans([Span(doubt)], "List Bullet 2")
 

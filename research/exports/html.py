@@ -204,7 +204,7 @@ def _reference(each: Reference) -> str:
     doubts = "".join(f"<li>{escape(doubt)}</li>" for doubt in each.doubts)
     return (
         f'<li id="source-{each.n}" value="{each.n}"><p><cite>{escape(each.title)}</cite>{address}</p>'
-        f"{quote}{verdict}{f'<ul>{doubts}</ul>' if doubts else ''}</li>"
+        f"{quote}{verdict}{_aside(each.notes)}{f'<ul>{doubts}</ul>' if doubts else ''}</li>"
     )
 
 

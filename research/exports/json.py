@@ -65,8 +65,11 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 
 
 def _source(source: Source) -> dict[str, Any]:
-    """Return a cited source; `also` lists its other addresses, `memory` is its entry if the run saw it only there."""
-    more = {"memory": source.memory, "also": source.also}
+    """Return a cited source; `also` lists its other addresses, `memory` is its entry if the run saw it only there.
+
+    `notes` say what was left out of it, and of which day a copy is.
+    """
+    more = {"memory": source.memory, "also": source.also, "notes": source.notes}
     found = {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote}
     return {**found, **{name: value for name, value in more.items() if value}, **_kind(source)}
 

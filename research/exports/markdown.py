@@ -127,13 +127,14 @@ def _section(heading: str, parts: Sequence[str]) -> str:
 
 
 def _reference(each: Reference) -> str:
-    """Format number, title, address and verdict, then the quote and the statements that it does not support."""
+    """Format number, title, address and verdict, then quote, notes and the statements that it does not support."""
     verdict = f" — {each.verdict}" if each.verdict else ""
     quote = "  \n".join(f"> {plain(line)}" for line in each.quote)
     doubts = "\n".join(f"- {plain(doubt)}" for doubt in each.doubts)
+    notes = plain(each.notes)
     address = "".join(f" {_address(url)}" for url in each.addresses)
     head = f"[{each.n}] {plain(each.title)}.{address}{verdict}"
-    return "\n\n".join(filter(None, [f"{head}\n{quote}".rstrip(), doubts]))
+    return "\n\n".join(filter(None, [f"{head}\n{quote}".rstrip(), notes, doubts]))
 
 
 def _note(note: Note) -> str:

@@ -155,8 +155,8 @@ class _Writer(Sheet):
         if each.quote:
             self.space(0.8)
             self.quote([Paragraph((Span("\n".join(each.quote)),))])
-        if each.verdict:
-            self.spans([Span(each.verdict)], size=SMALL)
+        for line in filter(None, (each.verdict, each.notes)):
+            self.spans([Span(line)], size=SMALL)
         self.items([[Span(doubt)] for doubt in each.doubts])
 
     def plot(self, plot: bytes) -> None:

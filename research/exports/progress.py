@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TextIO, get_args
 
 from research.agent.plan import written
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.events import events as e
 from research.events.view import RunView, forgotten, kinds, searched
 from research.text import as_words, clip
@@ -157,7 +157,8 @@ def _reference(source: Source) -> str:
         return f"[{source.n}] {source.title} (entry {source.memory} of the memory)"
     about = filter(None, (source.kind, "RETRACTED" if source.retracted else "", "from memory" if source.memory else ""))
     said, addresses = ", ".join(about), " ".join(f"<{url}>" for url in source.addresses)
-    return f"[{source.n}] {source.title} {addresses}{f' ({said})' if said else ''}"
+    notes = f"\n    {'; '.join(source.notes)}" if source.notes else ""
+    return f"[{source.n}] {source.title} {addresses}{f' ({said})' if said else ''}{notes}"
 
 
 def recalled(seen: Observation) -> str:
@@ -209,6 +210,8 @@ def place_name(place: str) -> str:
     """Return the name of a collection or service for a reader, that of a folder without the way to it."""
     if place == FACTBOOK:
         return "the CIA World Factbook"
+    if place == PAGES:
+        return "pages of earlier runs"
     return place.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or place
 
 

@@ -82,8 +82,8 @@ def scope_of(
     scope = Scope(
         tuple(dict.fromkeys(map(domain, allow_domains))),
         tuple(dict.fromkeys(map(domain, deny_domains))),
-        _day(since, "since", 0),
-        _day(until, "until", 1),
+        day(since, "since"),
+        day(until, "until", 1),
     )
     if scope.since and scope.until and scope.since > scope.until:
         raise ConfigError(f"since {since} is after until {until}; swap them")
@@ -122,8 +122,8 @@ def _within(host: str, name: str) -> bool:
     return f".{host}".endswith(f".{name}")
 
 
-def _day(text: str, name: str, end: int) -> str:
-    """Return the first or last day of a year, a month or a day as ISO date.  Raises `ConfigError`."""
+def day(text: str, name: str, end: int = 0) -> str:
+    """Return the first or last (`end` 1) day of a year, a month or a day as ISO date.  Raises `ConfigError`."""
     if not text:
         return ""
     found = _DATE.fullmatch(text.strip())

@@ -11,7 +11,7 @@ import msgspec
 from pydantic import Field
 
 from research._util.said import say
-from research.defaults import FACTBOOK, FACTBOOK_LANGUAGE, OWN_DOCUMENTS
+from research.defaults import FACTBOOK, FACTBOOK_LANGUAGE, OWN_DOCUMENTS, PAGES, PAGES_READ
 from research.errors import ToolError
 from research.events.recipe import FOLDERS, LIBRARY, Recipe
 from research.plugins import tool
@@ -48,7 +48,9 @@ class SearchTool:
         about = "Search for documents. Returns numbered results with a title, a url and the passage that fits best."
         if FACTBOOK in self._collections:
             about += f"\n{FACTBOOK_LANGUAGE}"
-        if own := [Path(name).name or name for name in self._collections if name != FACTBOOK]:
+        if PAGES in self._collections:
+            about += f"\n{PAGES_READ}"
+        if own := [Path(name).name or name for name in self._collections if name not in (FACTBOOK, PAGES)]:
             names = ", ".join(clip(" ".join(name.split()), _NAME) for name in own[:_NAMED])
             more = ", …" if len(own) > _NAMED else ""
             about += f"\n{OWN_DOCUMENTS}\n{names}{more}"

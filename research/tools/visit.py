@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from research import plugins
+from research import defaults, plugins
 from research._util.said import say
 from research.errors import ConfigError, ToolError
 from research.events.recipe import Recipe
@@ -18,7 +18,8 @@ from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Tool, ToolOutput, ToolSpec
-from research.web.url_guard import LIBRARY, is_users_own, normalized
+from research.web.places import told
+from research.web.url_guard import LIBRARY, is_users_own, normalized, original
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
@@ -62,11 +63,16 @@ class VisitTool:
         scope: Scope = EVERYTHING,
         contact: str = "",
         archive: str = "",
+        as_of: str = "",
+        keeps: bool = False,
+        copies: bool = False,
     ) -> None:
         """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
 
         `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
-        `contact`: an address that servers are told.  `archive`: where copies of pages that are gone are looked for.
+        `contact`: an address that servers are told.  `archive`: where copies of pages that are gone are looked for, and of
+        all pages as of the day `as_of`.
+        `keeps`: pages that are read stay in the library.  `copies`: pages that cannot be read are read from there.
         `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
@@ -77,7 +83,8 @@ class VisitTool:
         self._shown = shown
         self._scope = scope
         self._contact = contact
-        self._archive = archive
+        self._archive, self._as_of = archive, as_of
+        self._keeps, self._copies = keeps, copies
         self._pages: dict[str, FetchedPage] = {}
         """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
@@ -98,28 +105,29 @@ class VisitTool:
     ) -> ToolOutput:
         if url.startswith(LIBRARY):
             document = self._library.open(url)
+            notes = document.notes.splitlines()
             text, part = _searched(document.text, goal)
             quote, remark = self._reduced(text, goal, self._shown)
             return ToolOutput(
-                "\n".join(filter(None, (_left_out(document.notes.splitlines()), part, remark))),
-                (Passage(document.url, self._library.titled(document, quote), quote),),
+                "\n".join(filter(None, (_left_out(notes), part, remark))),
+                (Passage(document.url, self._library.titled(document, quote), quote, notes=told(notes)),),
                 private=is_users_own(document.url),
                 document=text if self._whole else "",
             )
         if why := self._scope.of_url(url):
             raise ToolError(say("This page is not opened: {why}.", why=why), "refused")
         key = normalized(url)
-        page = self._pages.get(key) or self._read(url)
+        page = self._pages.get(key) or self._kept(url)
         if len(self._pages) < PAGES and sum(len(each.text) for each in self._pages.values()) + len(page.text) <= KEPT:
             self._pages[key] = page
-        if why := self._scope.refusal(Passage(page.url, page.title, "", page.csl)):
+        if why := self._scope.refusal(Passage(original(page.url), page.title, "", page.csl)):
             raise ToolError(say("This page is not used: {why}.", why=why), "refused")
         links = _best_links(page.links, goal)
         text, part = _searched(page.text, goal)
         quote, remark = self._reduced(text, goal, self._shown - len(links))
         return ToolOutput(
             "\n".join(filter(None, (links, _left_out(page.notes), part, remark))),
-            (Passage(page.url, page.title, quote, page.csl),),
+            (Passage(page.url, page.title, quote, page.csl, notes=told(page.notes)),),
             private=page.private,
             document=text if self._whole else "",
         )
@@ -133,12 +141,27 @@ class VisitTool:
         except ConfigError as error:
             return reduce(text, goal, limit), say("(passages were chosen by words only: {error})", error=error)
 
+    def _kept(self, url: str) -> FetchedPage:
+        """Return a page that is read now, and keep it; of one that cannot be read now, the copy that was kept."""
+        try:
+            page = self._read(url)
+        except ToolError as error:
+            copy = self._library.pages.copy(normalized(url), str(error)) if self._copies else None
+            if copy is None:
+                raise
+            return copy
+        if self._keeps and not self._scope.refusal(Passage(original(page.url), page.title, "", page.csl)):
+            self._library.pages.keep(page)
+        return page
+
     def _read(self, url: str) -> FetchedPage:
         from research.web.archive import fetched
         from research.web.fetch import FetchPolicy
 
         policy = FetchPolicy(allow_hosts=self._allowed_hosts, contact=self._contact)
-        return self._reader(url, policy) if self._reader else fetched(url, self._archive, policy)
+        if self._reader and not self._as_of:
+            return self._reader(url, policy)
+        return fetched(url, self._archive, policy, self._as_of)
 
 
 def _left_out(notes: Sequence[str]) -> str:
@@ -184,6 +207,9 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
         scope=of_recipe(recipe),
         contact=host.settings.contact,
         archive=host.settings.archive_url,
+        as_of=recipe.as_of,
+        keeps=host.settings.keep_pages == "on",
+        copies=defaults.PAGES in recipe.folders,
     )
 
 

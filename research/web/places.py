@@ -14,6 +14,7 @@ from research.web.table import Table, letters
 
 MAX_PLACES = 20_000
 """Most places kept of one file."""
+MARGINS = "left out, as menus, forms and margins of the page: "
 _NAME = 120
 _ROW = re.compile(r"^[^\w\n]{0,20}\|? ?(\d{1,9}) \|", re.M)
 """The number of a table's row, in a line of `table_text.as_text`, perhaps cut at its start."""
@@ -66,6 +67,11 @@ def left_out(counted: Mapping[str, int]) -> tuple[str, ...]:
     """
     said = [f"{n:,} {what}{'s' if n > 1 else ''}" for what, n in sorted(counted.items()) if n]
     return (f"not read, because only the text that is shown is: {', '.join(said)}",) if said else ()
+
+
+def told(notes: Iterable[str]) -> tuple[str, ...]:
+    """Return the notes on a source that its readers are told: that a page has menus is not among them."""
+    return tuple(note for note in notes if not note.startswith(MARGINS))
 
 
 def hidden(names: Sequence[str]) -> tuple[str, ...]:

@@ -276,7 +276,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     if beside:
         notes = (
             *notes,
-            f"left out, as menus, forms and margins of the page: {beside:,} character{'s' if beside > 1 else ''}",
+            f"{places.MARGINS}{beside:,} character{'s' if beside > 1 else ''}",
         )
     return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
 

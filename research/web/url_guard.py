@@ -57,6 +57,8 @@ _CLOSING = re.compile(r"[\"'<>)\]}.,;:!?]{1,3}\Z")
 _BARE = re.compile(r"(?<![\w@/.-])(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"]*)?", re.I)
 """A url without its scheme, as people often type it."""
 _PARTS = re.compile(r"(https?)://([^/?#]*)([^#]*)(?:#.*)?", re.I | re.S)
+_COPY = re.compile(r"https?://[^/]{1,200}/web/\d{14}(?:id_)?/(https?://.{1,2000})", re.S)
+"""The address of a copy in the Wayback Machine."""
 _END = re.compile(r"[^\x21-\x7e]|[)\]|'`]")
 """Characters at which a url in a text may end when no white space follows it."""
 _TRAILING = ".,;:!?'*_~)]}|`…"
@@ -337,6 +339,12 @@ def urls_in(text: str) -> set[str]:
             for size in range(shortest, len(end)):
                 found |= {end[:size], normalized(end[:size])}
     return found
+
+
+def original(url: str) -> str:
+    """Return the address of the page that an address of the Wayback Machine is a copy of; any other as it is."""
+    found = _COPY.fullmatch(url)
+    return found[1] if found else url
 
 
 def normalized(url: str) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from research import plugins
 from research._util.egress import SCOPES, Egress, Scope
 from research.agent.follow_up import saw_private
+from research.defaults import PAGES
 from research.errors import ConfigError
 from research.events.events import Event, RunStarted
 from research.events.recipe import LIBRARY, Recipe
@@ -54,7 +55,7 @@ class MustChoose(ConfigError):
 
 def private_sources(recipe: Recipe) -> list[str]:
     """Return the private sources of a recipe, in words; the memory counts where the user asks that such things stay here."""
-    folders = [f"folder {folder}" for folder in recipe.folders]
+    folders = [f"folder {folder}" for folder in recipe.folders if folder != PAGES]
     return [*folders, *(["the memory"] if recipe.recall and recipe.egress else [])]
 
 

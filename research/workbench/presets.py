@@ -53,6 +53,7 @@ class Choices(Struct, frozen=True):
     deny_domains: tuple[str, ...] = ()
     since: str = ""
     until: str = ""
+    as_of: str = ""
     egress: str = ""
 
     def arguments(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from research.events.recipe import (
     Recipe,
     roles_by_purpose,
 )
-from research.search.scope import EVERYTHING, scope_of
+from research.search.scope import EVERYTHING, day, scope_of
 from research.search.web import configured, services
 from research.text import clip
 from research.workbench import endpoints, leaving
@@ -81,15 +81,14 @@ def checked(
     `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
     """
     sides = _sides(options or {})
-    rest |= _scope(search, rest)
+    rest |= _scope(search, rest) | _as_of(host, rest)
     search = _resolved(host, search)
     tools = _tools(host, search, folders) if tools is None else tools
     _check_tools(host, tools, rest)
     _check_memory(rest.get("remember", "off"), rest.get("recall", 0))
     _known("plan", rest.get("plan", ""), PLANS)
     policy = plugins.framework.get(framework)
-    context = context or policy.default_context
-    strategy = plugins.context.get(context)
+    strategy = plugins.context.get(context := context or policy.default_context)
     if policy.command and host.settings.user:
         raise ConfigError(
             f"framework {framework!r} starts programs on this machine; with a login, nobody may choose it"
@@ -102,6 +101,7 @@ def checked(
     chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
         host.model(each)
+    reads = {"search", defaults.QUERY} & set(tools)
     recipe = Recipe(
         framework=framework,
         framework_options=policy.parse(sides["framework"]),
@@ -111,7 +111,7 @@ def checked(
         tools=tuple(tools),
         search=tuple(search),
         budget=_budget(budget),
-        folders=_folders(host, folders, search if {"search", defaults.QUERY} & set(tools) else ()),
+        folders=_folders(host, folders, search if reads else (), as_of=bool(rest.get("as_of"))),
         roles=roles,
         judge=chosen,
         prompts=prompts.digest(*(["plan"] if rest.get("plan") else [])),
@@ -226,6 +226,15 @@ def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(names, (scope.allow, scope.deny, scope.since, scope.until), strict=True))
 
 
+def _as_of(host: Host, rest: Mapping[str, Any]) -> dict[str, str]:
+    """Return the day of which pages are read, if there is one.  Raises `ConfigError` without an archive."""
+    if not rest.get("as_of"):
+        return {}
+    if not host.settings.archive_url:
+        raise ConfigError("as_of needs an archive of the web: set WORKBENCH_ARCHIVE, e.g. to https://archive.org")
+    return {"as_of": day(rest["as_of"], "as_of", 1)}
+
+
 def _check_memory(remember: str, recall: int) -> None:
     _known("memory policy", remember, REMEMBER)
     if not 0 <= recall <= RECALL_MOST:
@@ -253,11 +262,17 @@ def _resolved(host: Host, search: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _folders(host: Host, folders: Sequence[str | Path] | None, search: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders to search, as absolute paths; none where neither the library nor its folders are a source."""
+def _folders(
+    host: Host, folders: Sequence[str | Path] | None, search: Sequence[str], *, as_of: bool = False
+) -> tuple[str, ...]:
+    """Return the folders to search, as absolute paths; none where neither the library nor its folders are a source.
+
+    `as_of`: without the kept pages, which are of other days.
+    """
     if folders is None:
-        return tuple(host.folders()) if {LIBRARY, FOLDERS} & set(search) else ()
-    return tuple(str(resolved(Path(folder))) for folder in folders)
+        folders = host.folders() if {LIBRARY, FOLDERS} & set(search) else ()
+    found = (str(folder if folder == defaults.PAGES else resolved(Path(folder))) for folder in folders)
+    return tuple(folder for folder in found if not (as_of and folder == defaults.PAGES))
 
 
 def _known(what: str, name: str, known: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import copy
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ from research.search.scope import of_recipe
 from research.store import Store
 from research.store.saved import SavedValues
 from research.types import Embedder, Model, Scripted, Tool
-from research.workbench import endpoints, leaving
+from research.workbench import deleting, endpoints, leaving
 
 if TYPE_CHECKING:
     from research.citations.judges import Judges
@@ -59,8 +59,9 @@ class Workbench:
         # Unknown: the file may have changed since the settings were read, so the first refresh reads it again.
         self._saved: tuple[int, int] | None = None
         logs.redact_keys(self.settings)
-        traced = _tracing()
-        observers: list[Observer] = [traced.observe] if traced else []
+        observers: list[Observer] = [partial(deleting.noting, lambda: self.library)]
+        if traced := _tracing():
+            observers.append(traced.observe)
         limits = parse_caps(self.settings.user_caps or USUAL) if self.settings.user else {}
         self.caps = Caps(
             limits, lambda: self.store, self.settings.home, lambda model: endpoints.free(self.settings, model)
@@ -139,8 +140,7 @@ class Workbench:
 
     @cached_property
     def library(self) -> Library:
-        gigabyte = 10**9
-        quota = Quota(int(self.settings.library_gb * gigabyte), int(self.settings.collection_gb * gigabyte))
+        quota = Quota(int(self.settings.library_gb * 1e9), int(self.settings.collection_gb * 1e9))
         return Library(self.settings.home, self.embedder, quota)
 
     @cached_property

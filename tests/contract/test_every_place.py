@@ -15,7 +15,9 @@ import pytest
 import xlsxwriter
 from pyarrow import parquet as pq
 
+from research._util.retold import retold
 from research.search.library.library import Library
+from research.text import has_cjk
 from research.tools.visit import VisitTool
 from research.web.readers import FileText, read_bytes
 from tests import desk
@@ -48,6 +50,7 @@ def test_text_in_every_place_is_read_or_a_note_says_that_it_is_not(suffix: str, 
     assert [place for place in form.shown if markers[place].casefold() not in text] == []
     assert [place for place, note in form.said.items() if note not in notes] == []
     assert [place for place in form.unseen if markers[place].casefold() in text] == []
+    assert [note for note in read.notes if not has_cjk(retold(note, "zh"))] == []
 
 
 def test_what_is_left_out_of_a_file_is_kept_and_told(tmp_path: Path) -> None:
@@ -58,6 +61,7 @@ def test_what_is_left_out_of_a_file_is_kept_and_told(tmp_path: Path) -> None:
     library.add_folder(tmp_path)
     note = "not read, because only the text that is shown is: 1 comment"
     assert library.partial(str(tmp_path)) == [("a.docx", note)]
+    assert [each.notes for each in library.search("dam")] == [(note,)]
     (hit,) = library.search("dam")
     assert VisitTool(library)(hit.url, "height of the dam").text == f"(of this page: {note})"
 

@@ -25,7 +25,9 @@ from msgspec.structs import replace
 from pypdf import PdfWriter
 
 from research.errors import ConfigError, ToolError
-from research.web.archive import fetched
+from research.search.scope import scope_of
+from research.tools.visit import VisitTool
+from research.web.archive import archived, fetched
 from research.web.fetch import FetchPolicy, fetch, vet
 from tests.contract.test_readers import pdf
 from tests.workers import LONG_S
@@ -694,17 +696,64 @@ def test_a_busy_server_is_asked_again_once_after_the_wait_that_it_names(site: Si
     assert len(site.asked) == 3
 
 
-def test_a_page_that_is_gone_is_read_from_the_archive_with_the_date_of_the_copy(site: Site) -> None:
-    url = site.says("/gone", "", 404)
-    copy = f"http://{site.host}/web/20210304050607/{url}"
-    asked = f"/wayback/available?url={quote(url, safe='')}"
-    known = {"archived_snapshots": {"closest": {"available": True, "url": copy}}}
-    site.says(asked, json.dumps(known), content_type="application/json")
-    site.says(f"/web/20210304050607id_/{url}", ARTICLE, content_type="text/html")
-    page = fetched(url, f"http://{site.host}", site.policy)
+PAGE = "http://93.184.216.34/page"
+"""On a public address, which is not asked."""
+
+
+def copies(site: Site, near: str, *times: str) -> None:
+    """Let the site be an archive that names the first of these copies of `PAGE`."""
+    asked = f"/wayback/available?url={quote(PAGE, safe='')}{near}"
+    known = {"archived_snapshots": {"closest": {"available": True, "url": f"http://{site.host}/web/{times[0]}/{PAGE}"}}}
+    site.says(asked, json.dumps(known if times[0] else {"archived_snapshots": {}}), content_type="application/json")
+    for time in filter(None, times):
+        site.says(f"/web/{time}id_/{PAGE}", ARTICLE, content_type="text/html")
+
+
+def test_a_page_that_is_gone_is_read_from_the_archive_with_the_day_of_the_copy(site: Site) -> None:
+    copies(site, "", "20210304050607")
+    page, day = archived(PAGE, f"http://{site.host}", site.policy) or pytest.fail("no copy")
     assert "113 percent" in page.text
-    assert page.notes[0] == "the page is gone; this is its copy of 2021-03-04 in the archive"
-    site.says(asked, json.dumps({"archived_snapshots": {}}), content_type="application/json")
-    for archive in ("", f"http://{site.host}"):
-        with pytest.raises(ToolError, match="status 404"):
-            fetched(url, archive, site.policy)
+    assert day == "2021-03-04"
+    copies(site, "", "")
+    assert archived(PAGE, f"http://{site.host}", site.policy) is None
+
+
+@pytest.mark.parametrize(
+    ("nearest", "last", "day"),
+    [
+        ("20210304050607", "", "2021-03-04"),
+        ("20210702000000", "20190101000000\n", "2019-01-01"),
+        ("20210702000000", "", ""),
+    ],
+)
+def test_a_page_is_read_as_of_a_day_and_its_source_says_so(site: Site, nearest: str, last: str, day: str) -> None:
+    copies(site, "&timestamp=20210630235959", nearest, last.strip())
+    asked = f"/cdx/search/cdx?url={quote(PAGE, safe='')}&to=20210630235959&filter=statuscode:200&fl=timestamp&limit=-1"
+    site.says(asked, last, content_type="text/plain")
+    visit = VisitTool(None, site.policy.allow_hosts, archive=f"http://{site.host}", as_of="2021-06-30")  # type: ignore[arg-type]
+    if not day:
+        with pytest.raises(ToolError, match="the archive has no copy of .* of 2021-06-30 or before"):
+            visit(url=PAGE, goal="debt")
+        return
+    (source,) = visit(url=PAGE, goal="debt").passages
+    assert source.notes == (f"read as of 2021-06-30: this is its copy of {day} in the archive",)
+
+
+def test_an_archive_does_not_get_the_address_of_a_private_page(site: Site) -> None:
+    gone = site.says("/gone", "", 404)
+    for as_of, why in (("", "status 404"), ("2021-06-30", "no copy")):
+        with pytest.raises(ToolError, match=why):
+            fetched(gone, f"http://{site.host}", site.policy, as_of)
+    assert [path for path, _ in site.asked] == ["/gone"]
+
+
+def test_a_copy_counts_as_a_page_of_its_own_domain(site: Site) -> None:
+    copies(site, "&timestamp=20210630235959", "20210304050607")
+    visit = VisitTool(
+        None,
+        site.policy.allow_hosts,
+        archive=f"http://{site.host}",
+        as_of="2021-06-30",
+        scope=scope_of(["93.184.216.34"]),  # type: ignore[arg-type]
+    )
+    assert visit(url=PAGE, goal="debt").passages

@@ -11,6 +11,7 @@ import pytest
 import research
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger
+from research.config.settings import load
 from research.errors import ToolError
 from research.exports.json import as_dict
 from research.exports.progress import summary
@@ -148,6 +149,10 @@ def test_a_recipe_says_what_it_cannot_keep_and_its_hash_changes_only_with_limits
         bench.recipe(since="2024")
     with pytest.raises(research.ConfigError, match=r"'a/b': write a host such as example.org"):
         bench.recipe(deny_domains=["a/b"])
+    with pytest.raises(research.ConfigError, match="as_of needs an archive of the web: set WORKBENCH_ARCHIVE"):
+        bench.recipe(as_of="2024")
+    with_archive = Workbench(load(home=bench.settings.home, archive_url="https://archive.org"))
+    assert with_archive.recipe(as_of="2024-06").as_of == "2024-06-30"
     with pytest.raises(research.ConfigError, match="since '24' is not a date"):
         bench.recipe(since="24", search=["duckduckgo"])
     with pytest.raises(research.ConfigError, match="since 2025 is after until 2024"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from research.citations import Ledger, check, cited, source_text, without_marks
@@ -38,6 +40,28 @@ def test_a_paper_keeps_its_number_on_every_host() -> None:
     ledger = Ledger()
     assert [ledger.add(each).n for each in (*paper, other, unnamed, snippet)] == [1, 1, 1, 2, 3, 1]
     assert Ledger(ledger.sources).add(paper[1]).n == 1, "a resumed run numbers as before"
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ({"author": [{"literal": "Ana Orvik"}]}, True),
+        ({"issued": {"date-parts": [[2022, 5]]}}, True),
+        ({"author": [{"family": "Orvik"}], "issued": {"date-parts": [[2021]]}}, False),
+        ({"author": [{"family": "Ray"}], "issued": {"date-parts": [[2022]]}}, False),
+        ({}, False),
+        ({"author": [{"family": "Orvik"}], "DOI": "10.5555/other"}, False),
+    ],
+)
+def test_a_paper_without_a_doi_is_the_one_of_the_same_title_and_first_author_or_year(other: Any, same: bool) -> None:
+    known = {"DOI": "10.5555/orv.2022.1", "author": [{"family": "Orvik"}], "issued": {"date-parts": [[2022]]}}
+    hits = [
+        Passage("https://a.example", "The mills of the northern valleys", "311 mills", known),
+        Passage("https://b.example", "The Mills of the Northern Valleys.", "mills", other),
+    ]
+    for order in (hits, hits[::-1]):
+        ledger = Ledger()
+        assert (len({ledger.add(each).n for each in order}) == 1) is same
 
 
 def test_a_ledger_continues_the_numbering_of_its_first_sources() -> None:

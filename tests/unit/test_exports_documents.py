@@ -29,9 +29,10 @@ from research.exports.blocks import DEEPEST, Block, Code, Heading, Items, Paragr
 from research.exports.document import STATUSES
 from research.exports.docx import docx
 from research.exports.html import html
+from research.exports.json import as_dict
 from research.exports.markdown import markdown
 from research.exports.pdf import pdf
-from research.exports.progress import OUTCOMES
+from research.exports.progress import OUTCOMES, summary
 from research.exports.right_to_left import shaped, visual
 from research.exports.words import SYMBOLS, Words
 from research.types import Citation, Source
@@ -530,3 +531,20 @@ def test_a_paragraph_from_right_to_left_is_marked_as_one() -> None:
 def test_pictures_of_several_characters_have_no_leftovers_in_a_pdf() -> None:
     text = pdf_text(pdf(run_of(source(1), report="Signs: 👍🏽 👩‍🚀 1️⃣ 🇩🇪 ❤️ end [1].")))
     assert re.sub(r"\s", "", text.split("Signs:")[1].split("end")[0]) == "👍👩🚀1[DE]❤"
+
+
+LEFT_OUT = "not read, because only the text that is shown is: 1 comment, 3 pictures"
+
+
+@pytest.mark.parametrize(
+    ("question", "told"), [("How high is it?", LEFT_OUT), (CHINESE, "未读取（只读取显示的文字）：1 条批注、3 张图片")]
+)
+def test_what_was_left_out_of_a_source_is_said_once_in_every_export(question: str, told: str) -> None:
+    cited = replace(source(1, "plan.docx"), notes=(LEFT_OUT,))
+    view = run_of(cited, replace(cited, quote="Another passage."))
+    view.question = question
+    paragraphs = [each.text for each in word.Document(io.BytesIO(docx(view))).paragraphs]
+    texts = [markdown(view), html(view), pdf_text(pdf(view)), "\n".join(paragraphs)]
+    assert [re.sub(r"\s", "", text).count(re.sub(r"\s", "", told)) for text in texts] == [1, 1, 1, 1]
+    assert as_dict(view)["sources"][0]["notes"] == (LEFT_OUT,)
+    assert summary(view).count(LEFT_OUT) == 1

@@ -9,11 +9,12 @@ import streamlit as st
 from pages.parts.library import collections
 from pages.parts.shared import account, address, paging
 from pages.parts.shared import map as plot
-from pages.parts.shared.language import t
+from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
 from pages.parts.shared.words import count
-from research.defaults import FACTBOOK
+from research._util.retold import retold
+from research.defaults import FACTBOOK, PAGES
 from research.errors import ConfigError
 from research.search.library.library import Library
 from research.search.library.overview import CollectionInfo, Spot
@@ -37,7 +38,11 @@ def draw(bench: Workbench, name: str) -> None:
         with st.container(width="stretch", gap="xxsmall"):
             st.subheader(plain(collections.title(name)), anchor=False)
             st.caption(collections.numbers(info))
-            if name != FACTBOOK:
+            if name == PAGES:
+                st.caption(
+                    t("Copies of the public web pages that your runs have read. Settings › Defaults turns this off.")
+                )
+            elif name != FACTBOOK:
                 st.caption(plain(name))
         if name != FACTBOOK:
             collections.actions(bench, name)
@@ -154,7 +159,7 @@ def _left_out(library: Library, name: str) -> None:
         files = count(len({file for file, _ in partial}), "file")
         with st.expander(t("{files} read in part", files=files), icon=":material/info:"):
             for file, note in partial:
-                st.markdown(f"{plain(file)} — {plain(note)}")
+                st.markdown(f"{plain(file)} — {plain(retold(note, current()))}")
 
 
 def _viewed(view: str) -> None:

@@ -13,9 +13,10 @@ from pages.parts.shared import address, home, once, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, when
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.errors import REFUSED
 from research.search.library.indexing import FolderReport
+from research.search.library.kept import BYTES, MOST
 from research.search.library.overview import CollectionInfo
 from research.workbench.workbench import Workbench
 
@@ -28,14 +29,15 @@ EVERY_S = 2.0
 
 def title(name: str) -> str:
     """Return the title of a collection; not escaped for Markdown."""
-    return t("CIA World Factbook") if name == FACTBOOK else Path(name).name or name
+    ours = {FACTBOOK: t("CIA World Factbook"), PAGES: t("Pages read")}
+    return ours.get(name) or Path(name).name or name
 
 
 def draw(bench: Workbench) -> None:
     """Draw every collection; the numbers refresh while an index is being built."""
     st.session_state.pop(CHANGED, None)
     infos = bench.library.collections()
-    missing = any(info.vectors < info.passages for info in infos)
+    missing = any(info.missing for info in infos)
 
     def rows() -> None:
         if st.session_state.pop(CHANGED, False):
@@ -43,7 +45,7 @@ def draw(bench: Workbench) -> None:
         now = bench.library.collections()
         for info in now:
             _row(bench, info)
-        if missing and not home.preparing() and all(info.vectors == info.passages for info in now):
+        if missing and not home.preparing() and not any(info.missing for info in now):
             once.rerun(folders.ADDED, "uploaded-library", REFRESHED)  # to stop the timer
 
     st.fragment(rows, run_every=EVERY_S if missing or home.preparing() else None)()
@@ -73,6 +75,9 @@ def _row(bench: Workbench, info: CollectionInfo) -> None:
 
 def numbers(info: CollectionInfo) -> str:
     """Return the size of a collection and the time it was indexed."""
+    if info.name == PAGES:
+        most = t("at most {n} and {size} MB; the oldest go first", n=count(MOST, "page"), size=f"{BYTES / 1e6:.0f}")
+        return f"{count(info.documents, 'page')} · {t('{n} MB of text', n=f'{info.characters / 1e6:.1f}')} · {most}"
     parts = [
         count(info.documents, "document"),
         count(info.passages, "passage"),
@@ -88,7 +93,7 @@ def numbers(info: CollectionInfo) -> str:
 
 def index_progress(info: CollectionInfo) -> None:
     """Draw the progress of the semantic index while it is being built."""
-    if info.vectors < info.passages:
+    if info.missing:
         share = info.vectors / info.passages
         st.progress(share, f":small[:gray[{t('Building the semantic index: {share}', share=f'{share:.0%}')}]]")
         st.caption(t("Keyword search works now; semantic search follows once the index is ready."))
@@ -96,21 +101,19 @@ def index_progress(info: CollectionInfo) -> None:
 
 def actions(bench: Workbench, name: str) -> None:
     """Draw the buttons that refresh or remove a collection."""
-    st.button(
-        t("Refresh"),
-        key=f"refresh-{name}",
-        icon=":material/refresh:",
-        type="tertiary",
-        on_click=_refresh,
-        args=(bench, name),
-        help=t("Read new and changed files, and drop deleted ones."),
-    )
-    undo.delete_button(
-        t("Remove"),
-        f"forget-{name}",
-        lambda: _forget(bench, name),
-        t("{name} is no longer searched. Its files stay where they are.", name=plain(title(name))),
-    )
+    gone = t("The kept pages are removed.")
+    if name != PAGES:
+        gone = t("{name} is no longer searched. Its files stay where they are.", name=plain(title(name)))
+        st.button(
+            t("Refresh"),
+            key=f"refresh-{name}",
+            icon=":material/refresh:",
+            type="tertiary",
+            on_click=_refresh,
+            args=(bench, name),
+            help=t("Read new and changed files, and drop deleted ones."),
+        )
+    undo.delete_button(t("Remove"), f"forget-{name}", lambda: _forget(bench, name), gone)
 
 
 def show_refresh() -> None:

@@ -9,9 +9,10 @@ import streamlit as st
 
 from pages.parts.library import collections
 from pages.parts.shared import address, cite
-from pages.parts.shared.language import t
+from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
+from research._util.retold import retold
 from research.citations.marks import around_code
 from research.errors import ToolError
 from research.search.library.library import Library
@@ -37,7 +38,8 @@ def draw(library: Library, url: str, quote: str = "") -> None:
         return
     st.header(plain(document.title), anchor=False)
     collection = collections.title(library.collection_of(url))
-    st.caption(f"{plain(collection)} · {plain(document.url)}")
+    said = [collection, document.url, *(retold(note, current()) for note in document.notes.splitlines())]
+    st.caption(plain(" · ".join(said)))
     formatted = url.lower().endswith(MARKDOWN)
     lines = [
         piece for line in document.text.splitlines() for piece in _pieces(line if formatted else " ".join(line.split()))

@@ -8,9 +8,10 @@ import streamlit as st
 
 from pages.parts.library import upload
 from pages.parts.shared import once
-from pages.parts.shared.language import t
+from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
+from research._util.retold import retold
 from research.config import users
 from research.errors import REFUSED
 from research.search.library.indexing import FolderReport
@@ -80,4 +81,4 @@ def _report(folder: Path, found: FolderReport) -> None:
     for path, reason in found.unreadable:
         st.warning(f"{plain(path.name)}: {plain(reason)}", title=t("Not read"))
     for path, note in found.partial:
-        st.info(f"{plain(path.name)}: {plain(note)}", title=t("Read in part"))
+        st.info(f"{plain(path.name)}: {plain(retold(note, current()))}", title=t("Read in part"))

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
 from pages.parts.shared import once
-from pages.parts.shared.language import t
+from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
+from research._util.retold import retold
 from research.errors import REFUSED
 from research.search.library import uploads
 from research.web.readers import MAX_BYTES, SUFFIXES
@@ -86,4 +87,4 @@ def _show_report(report: uploads.UploadReport) -> None:
     for name, reason in report.refused:
         st.warning(t("{name} {reason}", name=plain(name), reason=plain(reason)), title=t("Not added"))
     for name, note in report.partial:
-        st.info(f"{plain(name)}: {plain(note)}", title=t("Read in part"))
+        st.info(f"{plain(name)}: {plain(retold(note, current()))}", title=t("Read in part"))

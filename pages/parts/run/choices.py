@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -55,6 +56,8 @@ def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any
         yield part, getattr(choices, part)
     if "judge" in parts and (choices.judge or {"judge", "verify"} & choices.roles.keys()):
         yield "citation-judge", "all" if choices.judge in ("", "model") else choices.judge
+    if "as_of" in parts:
+        yield "as-of", datetime.date.fromisoformat(choices.as_of) if choices.as_of else None
     if "plan" in parts:
         yield "plan-first", choices.plan == "approve"
     if "language" in parts:
@@ -79,6 +82,8 @@ def line(recipe: Recipe) -> str:
         said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))
     if recipe.plan:
         said.append(t("plan approved first"))
+    if recipe.as_of:
+        said.append(t("pages as of {day}", day=plain(recipe.as_of)))
     return " · ".join([*said, *memory_choices.phrases(recipe), caps(recipe.budget)])
 
 

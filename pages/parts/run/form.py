@@ -5,6 +5,7 @@ Defaults, bounds and help come from the signatures in the plugin registry.
 
 from __future__ import annotations
 
+import datetime
 from typing import Any, Final
 
 import streamlit as st
@@ -22,6 +23,8 @@ from research.plugins import Entry, Option
 from research.search.web import scholars, services
 from research.workbench.workbench import Workbench
 
+FIRST_COPIES: Final = datetime.date(1996, 1, 1)
+"""The archive is not older."""
 KEEP: Final = "session"
 """Choices survive a visit to another page."""
 LANGUAGES: Final = {"auto": later("same as the question"), "en": later("English"), "zh": later("Chinese")}
@@ -78,7 +81,7 @@ def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGe
     with right:
         limits = budget()
         memory = memory_choices.draw()
-        rest = {"judge": _judge(bench), "novelty": _novelty(), "egress": _egress()} | _rest()
+        rest = {"judge": _judge(bench), "novelty": _novelty(), "egress": _egress(), "as_of": _as_of(bench)} | _rest()
     with plan_above:
         plan = _plan()
     return {
@@ -174,6 +177,23 @@ def _egress() -> str:
             "Where nothing may leave, only local models and tools that send nothing are used. The run says afterwards what left."
         ),
     )
+
+
+def _as_of(bench: Workbench) -> str:
+    """Draw the day of which pages are read, if an archive is set up."""
+    if not bench.settings.archive_url:
+        return ""
+    key = form_state.key("as-of")
+    chosen = st.date_input(
+        t("Read pages as of"),
+        value=None,
+        key=key,
+        persist_state=KEEP,
+        max_value="today",
+        min_value=FIRST_COPIES,
+        help=t("Web pages are read from the archive as they were on that day. Search results are those of today."),
+    )
+    return f"{chosen:%Y-%m-%d}" if chosen else ""
 
 
 def _rest() -> dict[str, Any]:

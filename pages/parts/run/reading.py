@@ -263,6 +263,7 @@ class Reader:
             notes = [f"{cite.judge_text(each.by)}: {t(VERDICT_NAMES[each.status])}" for each in citation.judgements]
         if source.memory:
             notes.append(t("from memory"))
+        notes += cite.notes(source)
         return {
             "n": n,
             "title": clip(source.title, cite.TITLE),

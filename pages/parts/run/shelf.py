@@ -13,7 +13,7 @@ from pages.parts.shared import form_state
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import unique_labels
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.events.recipe import FOLDERS, LIBRARY
 from research.search.web import configured
 from research.workbench.workbench import Workbench
@@ -113,4 +113,4 @@ def _with_service(place: str, key: str) -> None:
 def _title(name: str) -> str:
     if name == "web":
         return t("Web")
-    return collections.title(name) if name == FACTBOOK or Path(name).is_absolute() else name
+    return collections.title(name) if name in (FACTBOOK, PAGES) or Path(name).is_absolute() else name

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import streamlit as st
 
+from pages.parts.library import collections
 from pages.parts.shared import cite
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICTS, count, times
 from research.citations import cited
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, PAGES
 from research.errors import REFUSED
 from research.events.view import RunView, searched
 from research.exports.progress import place_name
@@ -92,7 +93,7 @@ def looked(view: RunView) -> None:
 
 def place(name: str) -> str:
     """Return the name of a collection or service, not escaped for Markdown."""
-    return t("CIA World Factbook") if name == FACTBOOK else place_name(name)
+    return collections.title(name) if name in (FACTBOOK, PAGES) else place_name(name)
 
 
 def draw(view: RunView, report: str) -> None:
@@ -131,7 +132,11 @@ def _card(view: RunView, source: Source) -> None:
             st.markdown("> " + "  \n> ".join(lines or ["—"]), anchors=False)
         if (left := len(quotes) - QUOTES) > 0:
             st.caption(t("and {quotes} more", quotes=count(left, "quote")))
-        notes = [_statements(view, source.n), t("from memory") if source.memory else ""]
+        notes = [
+            _statements(view, source.n),
+            t("from memory") if source.memory else "",
+            *map(plain, cite.notes(source)),
+        ]
         if said := " · ".join(filter(None, notes)):
             st.caption(said)
 

@@ -10,6 +10,7 @@ from pages.parts.run import head
 from pages.parts.shared.language import current, later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import ago
+from research.defaults import PAGES
 from research.store import EVALUATED, Filters, RunRow
 from research.text import clip
 from research.workbench.example import EXAMPLE_QUESTION
@@ -39,7 +40,7 @@ def examples(bench: Workbench) -> None:
         st.caption(t("Try:"), width="content")
         for name, (label, question) in EXAMPLES.items():
             _example(name, t(label), t(question))
-        if bench.folders():
+        if set(bench.folders()) - {PAGES}:
             _example("own", t("your own documents"), t("What do my documents say about …?"))
         else:
             st.page_link("pages/library.py", label=t("your own documents"), width="content")

@@ -15,7 +15,7 @@ from pages.parts.shared.words import count
 from research.errors import ConfigError
 from research.store import RunRow
 from research.text import clip
-from research.workbench import run_import
+from research.workbench import deleting, run_import
 from research.workbench.workbench import Workbench
 
 MOST = 4
@@ -97,17 +97,21 @@ def _delete(bench: Workbench, rows: list[RunRow]) -> None:
     if not gone:
         return
     opened = st.query_params.get("run", "")
-    bench.store.delete(gone)
+    pages = bench.library.pages.of(gone)
+    deleting.delete(bench.store, bench.library, gone)
     _unselect()
     if opened in gone:
         table.show("")
 
     def restore() -> None:
-        bench.store.restore(gone)
+        deleting.restore(bench.store, bench.library, gone)
         if opened in gone:
             table.show(opened)
 
-    undo.offer(t("{runs} deleted.", runs=count(len(gone), "run")), restore)
+    deleted = t("{runs} deleted.", runs=count(len(gone), "run"))
+    if pages:
+        deleted += " " + t("{pages} that only they had read went with them.", pages=count(pages, "kept page"))
+    undo.offer(deleted, restore)
 
 
 def _unselect() -> None:

@@ -20,8 +20,12 @@ from research.errors import REFUSED, ConfigError
 from research.search import embedders
 from research.workbench.workbench import Workbench
 
-FIELDS: Final = ("model", "judge", "verifier", "reader", "python_tool", "search_cache_s", "gguf_context", "embedder")
+FIELDS: Final = (
+    *("model", "judge", "verifier", "reader", "keep_pages"),
+    *("python_tool", "search_cache_s", "gguf_context", "embedder"),
+)
 READERS: Final = {"direct": later("Built-in reader"), "jina": later("Jina Reader (sees every address)")}
+KEEPING: Final = {"on": later("In the library, for later runs and checks"), "off": later("Do not keep them")}
 SANDBOXES: Final = {
     "auto": later("Automatic"),
     "cpython": later("Sandboxed CPython, with numpy and plots"),
@@ -35,15 +39,10 @@ def draw(bench: Workbench) -> None:
     settings = bench.settings
     with st.form("defaults", width=760):
         entered: dict[str, Any] = {
-            "model": _typed(
-                settings,
-                "model",
-                t("Model"),
-                models.offered(bench),
-                t("Model for new runs."),
-            ),
+            "model": _typed(settings, "model", t("Model"), models.offered(bench), t("Model for new runs.")),
             **_judging(settings),
             "reader": _picked(settings, "reader", t("Web page reader"), READERS),
+            "keep_pages": _picked(settings, "keep_pages", t("Keep the web pages that runs read"), KEEPING),
             "python_tool": _picked(settings, "python_tool", t("Python sandbox"), SANDBOXES),
             "search_cache_s": st.number_input(
                 t("Search cache (hours)"),

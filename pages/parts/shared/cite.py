@@ -8,6 +8,7 @@ from pages.parts.shared import language
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
+from research._util.retold import retold
 from research.citations.calibration import Calibration
 from research.citations.reasons import told
 from research.exports.csl import web
@@ -37,7 +38,14 @@ def chip(source: Source, citation: Citation | None = None) -> None:
         quoted(clip(quote, QUOTE))
         if citation:
             verdict(citation)
+        if said := notes(source):
+            st.caption(plain("; ".join(said)))
         link(source, quote)
+
+
+def notes(source: Source) -> list[str]:
+    """Return what a reader of the source must know, such as what was left out of it."""
+    return [clip(retold(note, language.current()), QUOTE) for note in source.notes]
 
 
 def missing(citation: Citation) -> None:

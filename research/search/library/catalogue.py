@@ -55,22 +55,24 @@ class TableEntry(Struct, frozen=True):
     """Without rows."""
     count: int
     """How many rows it has; 0 for the Factbook's, which are counted when they are read."""
+    notes: str = ""
+    """What was left out of its document, a line each."""
 
 
 def entries(connection: sqlite3.Connection, collections: Sequence[str] | None) -> list[TableEntry]:
     """Return the tables of these collections, the user's own first."""
     scope = storage.collection_ids(connection, collections)
     rows = connection.execute(
-        f"""SELECT tables.id, url, head, count FROM tables JOIN documents ON documents.id = document
+        f"""SELECT tables.id, url, head, count, notes FROM tables JOIN documents ON documents.id = document
         WHERE collection IN ({", ".join(map(str, scope)) or "NULL"}) ORDER BY url, tables.id"""
     ).fetchall()
     found, taken = [], Counter[str]()
-    for key, url, head, count in rows:
+    for key, url, head, count, notes in rows:
         table = storage.unpacked(head)
         file = unquote(url.rpartition("/")[2])
         stem = file.rpartition(".")[0] or file
         name = _unique(identifier(" ".join(filter(None, (stem, table.place)))), taken)
-        found.append(TableEntry(key, name, sql_names(table.columns), file, url, table, count))
+        found.append(TableEntry(key, name, sql_names(table.columns), file, url, table, count, notes))
     factbook = storage.version_of(connection, FACTBOOK)
     if factbook and (collections is None or FACTBOOK in collections):
         head = Table(_FACTBOOK_COLUMNS, (), (), title="The CIA World Factbook: one row per country and figure")

@@ -8,6 +8,7 @@ from research._util.background import Background
 from research.errors import ConfigError
 from research.search.library.file import LibraryFile
 from research.search.library.indexing import Progress, no_progress
+from research.search.library.kept import WITH_VECTORS
 from research.search.library.vectors import encode_passages
 from research.types import Embedder
 
@@ -61,12 +62,13 @@ class Embedding:
 
     def _make(self, progress: Progress, stop: threading.Event) -> int:
         connection, encoder = self._library.connection(), self._embedder.id
-        missing = "NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?)"
-        total = connection.execute(f"SELECT count(*) FROM passages WHERE {missing}", [encoder]).fetchone()[0]
+        missing = f"NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?) AND {WITH_VECTORS}"
+        joined = "passages JOIN documents ON documents.id = document"
+        total = connection.execute(f"SELECT count(*) FROM {joined} WHERE {missing}", [encoder]).fetchone()[0]
         made = last = 0
         while not stop.is_set():
             batch = connection.execute(
-                f"""SELECT passages.id, title, passages.text FROM passages JOIN documents ON documents.id = document
+                f"""SELECT passages.id, title, passages.text FROM {joined}
                 WHERE passages.id > ? AND {missing} ORDER BY passages.id LIMIT {_BATCH}""",
                 [last, encoder],
             ).fetchall()

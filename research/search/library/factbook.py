@@ -61,6 +61,8 @@ class Document(Struct, frozen=True):
     """What was left out of its file and why, a line each."""
     searched: int | None = None
     """Length of the beginning of the text that is searched; None searches all of it, 0 makes it readable only."""
+    csl: str = ""
+    """Its bibliographic data in CSL JSON; empty for files."""
 
 
 def version() -> str:

@@ -21,6 +21,7 @@ from research.search.library.embedding import Embedding
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
 from research.search.library.indexing import FolderReport, Progress, no_progress
+from research.search.library.kept import KeptPages
 from research.search.library.overview import CollectionInfo, DocumentInfo, Spot
 from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
 from research.search.library.vectors import Vectors
@@ -39,6 +40,7 @@ class Library:
     def __init__(self, home: Path, embedder: Embedder | None = None, quota: Quota = DEFAULT_QUOTA) -> None:
         self._file = LibraryFile(home / "library.sqlite")
         self._quota = quota
+        self.pages = KeptPages(self._file, quota)
         self.kept_aside = self._file.kept_aside
         """The new path of a damaged file."""
         self._embedder = embedder
@@ -198,6 +200,7 @@ class Library:
 
     def purge(self, before: float) -> int:
         """Delete the collections that were forgotten before this time, in seconds since 1970; return their number."""
+        self.pages.purge(before)
         with self._file.writing() as connection:
             return connection.execute("DELETE FROM collections WHERE forgotten < ?", [before]).rowcount
 

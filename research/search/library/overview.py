@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from research.defaults import PAGES
 from research.search.library import storage
 from research.text import clip
 
@@ -30,6 +31,11 @@ class CollectionInfo(Struct, frozen=True):
     """Time of the last indexing, in seconds since 1970; None if an older version of the library did it."""
     unreadable: int = 0
     """Files that could not be read at the last indexing."""
+
+    @property
+    def missing(self) -> int:
+        """Return how many passages still need a vector; those of kept pages need none."""
+        return 0 if self.name == PAGES else self.passages - self.vectors
 
 
 class DocumentInfo(Struct, frozen=True):

@@ -14,6 +14,7 @@ from research.search.library.catalogue import FACTBOOK_URL, TableEntry
 from research.search.library.comparisons import address
 from research.text import clip
 from research.types import Passage
+from research.web.places import told
 from research.web.table import Table, located
 from research.web.table_text import number, written
 
@@ -62,7 +63,8 @@ def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: 
         fields = {str(table.rows[at][3]) for at in kept[:1000]} if exact else set()
         url = address(next(iter(fields))) if len(fields) == 1 else FACTBOOK_URL
         return Passage(f"{url}#{hash_of(sql)}", f"World Factbook · {'; '.join(fields) or 'figures'}", "\n".join(lines))
-    return Passage(f"{entry.url}#{_fragment(table.place, cells, sql)}", where, "\n".join(lines))
+    notes = told(entry.notes.splitlines())
+    return Passage(f"{entry.url}#{_fragment(table.place, cells, sql)}", where, "\n".join(lines), notes=notes)
 
 
 def hash_of(sql: str) -> str:

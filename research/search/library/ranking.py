@@ -76,10 +76,14 @@ def by_words(
 def fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> Ranking:
     """Return the passages' documents (without text) and texts, in the given order, skipping deleted passages."""
     rows = connection.execute(
-        f"""SELECT passages.id, passages.text, url, title, names FROM passages JOIN documents ON documents.id = document
+        f"""SELECT passages.id, passages.text, url, title, names, notes, csl
+        FROM passages JOIN documents ON documents.id = document
         WHERE passages.id IN ({", ".join(map(str, passages))})"""
     )
-    found = {passage: (Document(url, title, "", names), text) for passage, text, url, title, names in rows}
+    found = {
+        passage: (Document(url, title, "", names, notes, csl=csl), text)
+        for passage, text, url, title, names, notes, csl in rows
+    }
     return [found[passage] for passage in passages if passage in found]
 
 

@@ -58,6 +58,13 @@ _VERSIONS = (
         "ALTER TABLE documents ADD COLUMN notes TEXT NOT NULL DEFAULT ''",
         "UPDATE documents SET mtime = 0, sha256 = '' WHERE url LIKE 'library://folder-%'",
     ),
+    (
+        # Bibliographic data of kept pages as JSON, and which runs have read them; `deleted` is when such a run was deleted.
+        "ALTER TABLE documents ADD COLUMN csl TEXT NOT NULL DEFAULT ''",
+        """CREATE TABLE readings (document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
+        run TEXT NOT NULL, deleted REAL, PRIMARY KEY (document, run)) WITHOUT ROWID""",
+        "CREATE INDEX readings_run ON readings (run)",
+    ),
 )
 
 

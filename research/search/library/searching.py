@@ -5,9 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from itertools import chain, zip_longest
+from typing import Any
 
 from msgspec import Struct
 
+from research._util.decoding import decode
 from research._util.said import say
 from research.errors import ToolError
 from research.search.library import overview, ranking, storage
@@ -77,7 +79,13 @@ def hits(
     }
     return [
         Hit(
-            Passage(document.url, titled(connection, document, quotes[document]), quotes[document]),
+            Passage(
+                document.url,
+                titled(connection, document, quotes[document]),
+                quotes[document],
+                decode(document.csl, dict[str, Any]) if document.csl else {},
+                notes=places.told(document.notes.splitlines()),
+            ),
             cosines.get(document.url),
             ranks[0].get(document),
             ranks[1].get(document),

@@ -113,9 +113,19 @@ def store(
     if not new:
         delete(connection, [document.url])
     row = connection.execute(
-        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, notes, bytes)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, length(CAST(?4 AS BLOB)))""",
-        [collection, document.url, document.title, document.text, document.names, mtime, digest, document.notes],
+        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, notes, csl, bytes)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, length(CAST(?4 AS BLOB)))""",
+        [
+            collection,
+            document.url,
+            document.title,
+            document.text,
+            document.names,
+            mtime,
+            digest,
+            document.notes,
+            document.csl,
+        ],
     )
     for table in tables:
         connection.execute(

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from research.search.library.kept import WITH_VECTORS
 from research.types import Embedder
 
 if TYPE_CHECKING:
@@ -29,11 +30,12 @@ class Vectors:
         """Passage ids, collection ids and unit vectors, as parallel arrays."""
 
     def complete(self, connection: sqlite3.Connection, scope: Sequence[int] | None) -> bool:
-        """Return whether every passage of these collections has a vector."""
+        """Return whether every passage of these collections has a vector; those of kept pages need none."""
         within = "" if scope is None else f"AND collection IN ({', '.join(map(str, scope))})"
         missing = connection.execute(
             f"""SELECT 1 FROM passages JOIN documents ON documents.id = document
-            WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?) {within} LIMIT 1""",
+            WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?) {within}
+            AND {WITH_VECTORS} LIMIT 1""",
             [self._embedder.id],
         )
         return missing.fetchone() is None

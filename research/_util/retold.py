@@ -1,0 +1,45 @@
+"""The notes of readers in Chinese: they are made in English, in a process that knows no language, and kept like that."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+
+def retold(text: str, language: str) -> str:
+    """Return a note of a reader, which is made in English, in that language; one that is not ours stays as it is.
+
+    >>> retold("its encoding is not declared and was read as cp1252; if letters are wrong, save it as UTF-8", "en")[:32]
+    'its encoding is not declared and'
+    """
+    for pattern, chinese in _notes() if language == "zh" else ():
+        if found := pattern.fullmatch(text):
+            return chinese.format(**{slot: _listed(value) for slot, value in found.groupdict().items()})
+    return text
+
+
+def _listed(values: str) -> str:
+    """Return the Chinese of `1 comment, 2 pictures`; what is not a list of ours stays as it is."""
+    found = [re.fullmatch(r"([\d,]+) (.+?)s?", each) for each in values.split(", ")]
+    kinds = _tables()["kinds"]
+    if not all(each and each[2] in kinds for each in found):
+        return values
+    return "、".join(f"{each[1]} {kinds[each[2]]}" for each in found if each)
+
+
+@cache
+def _notes() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the notes of readers as patterns, with their Chinese."""
+    return tuple(
+        (re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+?)", re.escape(english)), re.S), chinese)
+        for english, chinese in _tables()["notes"].items()
+    )
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, str]]:
+    """Return the notes of readers, and the kinds of things that they count, with their Chinese."""
+    return tomllib.loads(Path(__file__).with_name("notes_zh.toml").read_text("utf-8"))

@@ -1,0 +1,180 @@
+"""Pages that runs have read: copies of public pages, documents of one collection of the library, by their web address.
+
+They are searched by words only: vectors of so many pages would take more memory than they are worth.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from research._util import decoding
+from research._util.said import say
+from research.defaults import PAGES
+from research.errors import StoreUnavailable
+from research.search.library import storage
+from research.search.library.factbook import Document
+from research.search.library.file import LibraryFile
+from research.search.library.quota import Quota, Usage
+
+if TYPE_CHECKING:
+    from research.web.fetch import FetchedPage
+
+MOST, BYTES = 2_000, 50_000_000
+"""Most pages that are kept, and most bytes of their text; the oldest go first."""
+LARGEST = 2_000_000
+"""Longest text that is kept, in characters."""
+_DELETED = f"{PAGES} of deleted runs"
+"""The collection of the pages that only deleted runs have read; hidden, for the time in which a run can be restored."""
+_log = logging.getLogger(__name__)
+
+
+class KeptPages:
+    """The copies of one library.  Safe for threads and processes."""
+
+    def __init__(self, library: LibraryFile, quota: Quota) -> None:
+        self._library = library
+        self._quota = quota
+
+    def keep(self, page: FetchedPage) -> None:
+        """Keep a copy of a public page, in place of an earlier one of its address.
+
+        What is too long, or finds no room, is not kept: a run does not fail because of it.
+        """
+        if page.private or len(page.text) > LARGEST:
+            return
+        try:
+            usage = Usage(self._library.connection(), self._library.path.parent, PAGES, self._quota)
+            if not usage.refusal(page.text, url=page.url):
+                self._keep(page)
+        except (sqlite3.Error, StoreUnavailable) as error:
+            _log.warning("the page %s is not kept: %s", page.url, error)
+
+    def _keep(self, page: FetchedPage) -> None:
+        now, said = time.time_ns(), storage.storable
+        document = Document(
+            page.url,
+            said(page.title),
+            said(page.text),
+            notes=said("\n".join((f"from a copy kept on {_day(now)}", *page.notes))),
+            csl=json.dumps(page.csl),
+        )
+        with self._library.writing() as connection:
+            connection.execute("DELETE FROM collections WHERE name = ? AND forgotten IS NOT NULL", [PAGES])
+            scope = storage.ensure_collection(connection, PAGES)
+            of = "document = (SELECT id FROM documents WHERE url = ?)"
+            runs = connection.execute(f"SELECT run, deleted FROM readings WHERE {of}", [page.url]).fetchall()
+            digest = hashlib.sha256(document.text.encode()).hexdigest()
+            storage.store(connection, scope, document, now, digest)
+            connection.executemany(
+                "INSERT INTO readings (document, run, deleted) SELECT id, ?, ? FROM documents WHERE url = ?",
+                [(run, deleted, page.url) for run, deleted in runs],
+            )
+            connection.execute(
+                """DELETE FROM documents WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER newest AS number,
+                sum(bytes) OVER newest AS total FROM documents WHERE collection = ?
+                WINDOW newest AS (ORDER BY mtime DESC, id DESC)) WHERE number > ? OR total > ?)""",
+                [scope, MOST, BYTES],
+            )
+            connection.execute("UPDATE collections SET indexed = ? WHERE id = ?", [now / 1e9, scope])
+
+    def copy(self, url: str, why: str) -> FetchedPage | None:
+        """Return the copy of a page that cannot be read now for this reason; None if there is none."""
+        from research.web.fetch import FetchedPage
+
+        row = (
+            self._library.connection()
+            .execute(
+                f"SELECT url, title, text, csl, mtime, notes FROM documents WHERE url = ? AND collection = ({_SHOWN})",
+                [url, PAGES],
+            )
+            .fetchone()
+        )
+        if row is None:
+            return None
+        address, title, text, csl, read, notes = row
+        note = say("read from a copy kept on {day}, because: {why}", day=_day(read), why=why)
+        return FetchedPage(
+            address, title, text, "text/html", csl=decoding.decode(csl, dict), notes=(note, *notes.splitlines()[1:])
+        )
+
+    def read_by(self, run: str, urls: Iterable[str]) -> None:
+        """Record that a run has read these pages, if they are kept."""
+        try:
+            found = self._rows(
+                f"SELECT id FROM documents WHERE url IN {_LISTED} AND collection = ({_SHOWN})", urls, PAGES
+            )
+            if found:
+                with self._library.writing() as connection:
+                    connection.executemany(
+                        "INSERT OR IGNORE INTO readings (document, run) SELECT id, ? FROM documents WHERE id = ?",
+                        [(run, document) for (document,) in found],
+                    )
+        except (sqlite3.Error, StoreUnavailable) as error:
+            _log.warning("the pages of run %s are not recorded: %s", run, error)
+
+    def of(self, runs: Iterable[str]) -> int:
+        """Return how many pages would go with these runs, as no other one has read them."""
+        listed = list(runs)
+        ((number,),) = self._rows(
+            f"""SELECT count(DISTINCT document) FROM readings WHERE deleted IS NULL AND run IN {_LISTED} AND NOT EXISTS
+            (SELECT 1 FROM readings AS other WHERE other.document = readings.document AND other.deleted IS NULL
+            AND other.run NOT IN {_LISTED})""",
+            listed,
+            json.dumps(listed),
+        )
+        return int(number)
+
+    def delete(self, runs: Iterable[str]) -> None:
+        """Hide the pages that only these deleted runs have read; `purge` erases them."""
+        self._change(runs, time.time(), PAGES, _DELETED)
+
+    def restore(self, runs: Iterable[str]) -> None:
+        """Undo a `delete`."""
+        self._change(runs, None, _DELETED, PAGES)
+
+    def _change(self, runs: Iterable[str], deleted: float | None, source: str, target: str) -> None:
+        """Mark the runs as deleted or not, and move the pages that no run, or a run again, has read."""
+        listed = list(runs)
+        if not self._rows(f"SELECT 1 FROM readings WHERE run IN {_LISTED} LIMIT 1", listed):
+            return
+        having = "EXISTS" if deleted is None else "NOT EXISTS"
+        with self._library.writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO collections (name, forgotten) VALUES (?, 9e99)", [_DELETED])
+            connection.execute(f"UPDATE readings SET deleted = ? WHERE run IN {_LISTED}", [deleted, json.dumps(listed)])
+            connection.execute(
+                f"""UPDATE documents SET collection = (SELECT id FROM collections WHERE name = ?)
+                WHERE collection = (SELECT id FROM collections WHERE name = ?)
+                AND EXISTS (SELECT 1 FROM readings WHERE document = documents.id)
+                AND {having} (SELECT 1 FROM readings WHERE document = documents.id AND deleted IS NULL)
+                AND EXISTS (SELECT 1 FROM collections WHERE name = ?)""",
+                [target, source, target],
+            )
+
+    def purge(self, before: float) -> None:
+        """Erase the pages of runs that were deleted before this time."""
+        with self._library.writing() as connection:
+            connection.execute("DELETE FROM readings WHERE deleted < ?", [before])
+            connection.execute(
+                """DELETE FROM documents WHERE collection = (SELECT id FROM collections WHERE name = ?)
+                AND NOT EXISTS (SELECT 1 FROM readings WHERE document = documents.id)""",
+                [_DELETED],
+            )
+
+    def _rows(self, sql: str, listed: Iterable[str], *more: str) -> list[tuple[Any, ...]]:
+        return self._library.connection().execute(sql, [json.dumps(list(listed)), *more]).fetchall()
+
+
+WITH_VECTORS = f"collection NOT IN (SELECT id FROM collections WHERE name IN ('{PAGES}', '{_DELETED}'))"
+"""Of the documents, those that are searched by meaning."""
+_SHOWN = "SELECT id FROM collections WHERE name = ? AND forgotten IS NULL"
+_LISTED = "(SELECT value FROM json_each(?))"
+
+
+def _day(ns: int) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(ns / 1e9))
