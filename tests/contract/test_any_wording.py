@@ -88,7 +88,7 @@ def test_an_instruction_in_the_question_is_not_followed(bench: Workbench) -> Non
         ("Was the volume of Azerbaijani exports in 2024 above or below its 2022 level?", "fell by"),
         ("尼日利亚的森林覆盖率和加蓬相比差多少个百分点？", "72.4"),
         ("What is Bangladesh's population density per square kilometre?", "per sq km"),
-        ("Out of Algeria, Tunisia and Libya, in which one do people live longest?", "**Algeria** has the highest"),
+        ("Out of Algeria, Tunisia and Libya, in which one do people live longest?", "**Algeria** has the longest"),
         ("澳大利亚和新西兰一共有多少人？", "32,652,132"),
         ("比利时和荷兰哪个国家人口更多？", "**荷兰**的总人口更多"),
         ("By how much did Uzbekistan's imports outweigh its exports in 2024, in dollars?", "$17.451 billion"),
@@ -123,7 +123,7 @@ def test_a_fact_beside_the_question_is_not_an_answer(bench: Workbench, question:
 def test_what_a_comparison_leaves_out_is_not_found(bench: Workbench) -> None:
     view = asked(bench, "Which of Kenya, Ghana and Senegal has the longest coastline, and how large is its population?")
     assert view.outcome == "partly_answered"
-    assert "**Ghana** has the highest coastline" in view.answer
+    assert "**Ghana** has the longest coastline" in view.answer
     assert [part.status for part in view.parts] == ["answered", "not_found"]
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.examples(3)
     [
         (
             "Which African country has the longest coast?",
-            "**Madagascar** has the highest coastline in Africa: **4,828 km**",
+            "**Madagascar** has the longest coastline in Africa: **4,828 km**",
         ),
         ("Which country has the lowest fertility on earth?", "**South Korea** has the lowest total fertility rate"),
         ("Top five holders of proven coal reserves, in order?", "5. **India**: 127.727 billion metric tons"),

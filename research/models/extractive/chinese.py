@@ -250,12 +250,11 @@ def listed(names: Sequence[str], words: dict[str, str]) -> str:
 
 
 def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False) -> str:
-    """Return `the highest` or `the lowest`, in Chinese as it is said of the label, which may be in Chinese, or of `two`."""
+    """Return how the highest or lowest is said of the label, which may be in Chinese: `the longest`; of `two`, `the longer`."""
     english = glossary.english_label(of)
     pairs = (pair for pair, starts in terms("most").items() if english.startswith(tuple(starts)))
-    pair = next(pairs, "") if words["language"] == "zh" else ""
-    found = pair.split("/")[0 if most else 1] if pair else words["most" if most else "least"]
-    return found.replace("最", "更") if two else found
+    found = words[next(pairs, "most/least")].split("/")[0 if most else 1]
+    return found.replace("最", "更").replace("est", "er") if two else found
 
 
 def measure(words: dict[str, str], of: str) -> str:
