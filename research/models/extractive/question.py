@@ -150,7 +150,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     for match in patterns.YEAR.finditer(text):
         take(match)
     proper = _asked(text, _proper(text, lower, known), lower)
-    found = _concepts(lower, taken, proper)
+    found = _heads(lower, _concepts(lower, taken, proper))
     superlative, comparative = _superlative(lower, found), patterns.COMPARATIVE.search(lower)
     relation, borders, found = _relation(lower, taken, found, superlative)
     if borders:
@@ -256,6 +256,12 @@ def _concepts(lower: str, taken: list[bool], proper: list[Found]) -> list[Found]
                 masked[index] = "\x00"
                 taken[index] = True
     return found
+
+
+def _heads(lower: str, found: list[Found]) -> list[Found]:
+    """Drop what only narrows down the concept right behind it, as Chinese compounds do: `人口` of `人口年龄中位数`."""
+    begun = {a for _, (a, _) in found}
+    return [(label, (a, b)) for label, (a, b) in found if not (b in begun and has_cjk(lower[a:b]))]
 
 
 def _proper(text: str, lower: str, known: tuple[str, ...]) -> list[Found]:
