@@ -41,7 +41,7 @@ def concepts() -> tuple[Concept, ...]:
     named = {name: label for label in labels for name in (label, chinese_label(label)) if name}
     for measure, parts in measures.items():
         for whole in _meant(measure, parts):
-            named |= {measure: whole, chinese_label(whole).removeprefix("总"): whole}
+            named |= {measure: whole, re.sub("^总和?", "", chinese_label(whole)): whole}
     named.pop("", None)
     longest = sorted(named, key=len, reverse=True)
     names = [(named[name], re.escape(name.lower().removesuffix("s"))) for name in longest]
