@@ -46,6 +46,9 @@ def draw(bench: Workbench, name: str) -> None:
                 st.caption(plain(name))
         if name != FACTBOOK:
             collections.actions(bench, name)
+    if name == PAGES:  # without vectors, which a map needs, and files, which may be unreadable
+        _list(bench.library, info)
+        return
     collections.index_progress(info)
     key = address.shows("library-view", "map" if st.query_params.get("view") == "map" else "list")
     views = {"list": t("List"), "map": t("Map")}
@@ -86,10 +89,15 @@ def _list(library: Library, info: CollectionInfo) -> None:
         st.caption(t("No title contains {words}.", words=plain(repr(wanted))) if wanted else t("No documents here."))
         return
     key = f"library-documents-{info.name}-{wanted}-{number}"
+    columns: dict[str, list[str] | list[int]] = {"Document": [each.title for each in shown]}
+    if info.name == PAGES:
+        columns["Address"] = [each.url for each in shown]
+    columns["Characters"] = [each.characters for each in shown]
     st.dataframe(
-        frame({"Document": [each.title for each in shown], "Characters": [each.characters for each in shown]}),
+        frame(columns),
         column_config={
             "Document": st.column_config.TextColumn(t("Document"), width="large"),
+            "Address": st.column_config.TextColumn(t("Address"), width="large"),
             "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),
         },
         hide_index=True,

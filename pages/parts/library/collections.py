@@ -77,7 +77,7 @@ def numbers(info: CollectionInfo) -> str:
     """Return the size of a collection and the time it was indexed."""
     if info.name == PAGES:
         most = t("at most {n} and {size} MB; the oldest go first", n=count(MOST, "page"), size=f"{BYTES / 1e6:.0f}")
-        return f"{count(info.documents, 'page')} · {t('{n} MB of text', n=f'{info.characters / 1e6:.1f}')} · {most}"
+        return f"{count(info.documents, 'page')} · {most}"
     parts = [
         count(info.documents, "document"),
         count(info.passages, "passage"),
