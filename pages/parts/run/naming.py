@@ -138,14 +138,16 @@ def _calls(view: RunView, current: RoundView, now: float | None) -> list[str]:
 
 def _result(call: CallView, now: float | None) -> str:
     if call.observation is not None:
-        return f"{_came_back(call.observation)} · {lasted(call.observation.seconds)}"
+        return f"{_came_back(call.call, call.observation)} · {lasted(call.observation.seconds)}"
     return f"… {lasted(now - call.started)}" if now else t("not finished")
 
 
-def _came_back(seen: Observation) -> str:
+def _came_back(call: ToolCall, seen: Observation) -> str:
     if seen.edited:
         return t("edited by you")
     if seen.sources and seen.ok:
         return count(len(seen.sources), "source")
-    said = plain(clip(" ".join(seen.text[:500].split()), SUBJECT))
+    address = as_words(call.arguments.get("url", ""))  # it is in the name already
+    words = seen.text[:500].replace(address, "") if address and not seen.ok else seen.text[:500]
+    said = plain(clip(" ".join(words.split()), SUBJECT))
     return said if seen.ok else t("failed: {reason}", reason=said)
