@@ -88,7 +88,7 @@ class VettedNetwork(httpcore2.NetworkBackend):
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if left == 1:
                     raise
-        raise httpcore2.ConnectError(f"{host} has no address")
+        raise httpcore2.ConnectError(say("{host} has no address", host=host))
 
 
 class _PooledNetwork(httpcore2.NetworkBackend):
@@ -198,7 +198,7 @@ def _resolve(host: str, port: int, deadline: float) -> list[str]:
             continue
     if isinstance(answer, list):
         return answer
-    raise httpcore2.ConnectError(f"{host} does not resolve: {answer}") from answer
+    raise httpcore2.ConnectError(say("{host} does not resolve", host=host)) from answer
 
 
 def _networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:

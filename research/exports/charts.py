@@ -120,8 +120,8 @@ def _figures(view: RunView) -> Iterator[_Found]:
         for figure, found in labelled_figures(_EMPHASIS.sub("", citation.claim), cells[citation.n]):
             if found.names and not figure.hedge:
                 label = _YEAR.sub("", found.written).strip(" ,")
-                names = (found.names[0], *chinese_places(found.names[0]))
-                subject = min((each for each in names if each in said), key=said.index, default=found.names[0])
+                places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
+                subject = next((name for name in places if name in said), [*places, found.names[0]][0])
                 yield _Found(clip(subject, _NAME), found.year, figure, citation.n, label)
 
 

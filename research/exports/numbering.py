@@ -15,6 +15,7 @@ from msgspec.structs import replace as changed
 from research.citations import MARK, cited, normalised
 from research.citations.marks import LARGEST, around_code
 from research.events.view import RunView
+from research.types import Source
 
 
 def numbering(view: RunView, report: str | None = None) -> dict[int, int]:
@@ -22,10 +23,24 @@ def numbering(view: RunView, report: str | None = None) -> dict[int, int]:
 
     Cited sources come first, in the order of the report, then cited numbers without a source, then the other sources.
     """
-    used = [n for n in cited(view.report if report is None else report) if n in view.sources or n <= LARGEST]
-    order = [n for n in used if n in view.sources] + [n for n in used if n not in view.sources]
+    found = used(view, view.report if report is None else report)
+    order = sorted(found, key=lambda n: n not in view.sources)
     order += [n for n in sorted(view.sources) if n not in set(order)]
     return {n: place for place, n in enumerate(order, 1)}
+
+
+def used(view: RunView, text: str) -> list[int]:
+    """Return the numbers that a text cites, by first use; a large one without a source is a year."""
+    return [n for n in cited(text) if n in view.sources or n <= LARGEST]
+
+
+def sources_of(view: RunView, numbers: Mapping[int, int]) -> dict[int, list[Source]]:
+    """Return the sources that have a reader's number, under it."""
+    return {
+        numbers[n]: [changed(each, n=numbers[n]) for each in passages]
+        for n, passages in view.sources.items()
+        if n in numbers
+    }
 
 
 def renumbered(text: str, numbers: Mapping[int, int]) -> str:
@@ -46,7 +61,5 @@ def by_first_use(view: RunView) -> RunView:
         view,
         report=renumbered(view.report, numbers),
         citations=tuple(changed(each, n=numbers.get(each.n, each.n)) for each in view.citations),
-        sources={
-            numbers[n]: [changed(each, n=numbers[n]) for each in passages] for n, passages in view.sources.items()
-        },
+        sources=sources_of(view, numbers),
     )

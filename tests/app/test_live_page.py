@@ -147,6 +147,18 @@ def test_before_the_report_the_page_shows_the_sources_so_far_and_the_latest_thou
     assert "Norway relies on hydropower." in report_text(drafts(app)[0])
 
 
+def test_the_marks_of_a_draft_have_the_numbers_that_the_finished_report_has(visit: Visit, home: Path) -> None:
+    live = Live(home)
+    found = [Source(n, f"library://factbook/{n}", f"Country {n}", f"Figure {n}") for n in range(1, 13)]
+    live.calls(1, ToolCall("c1", "search", {"query": "energy"}), *found)
+    live.asks(2)
+    live.add(Streamed(ask=2, text=f"<answer>Wind [12]. Hydropower [3].\n\n{LONG}\n\nWind again [12]. Sun [7]."))
+    first, *_, last = drafts(visit(home, run=RUN))
+    assert [mark["n"] for mark in first["marks"]] == [[1], [2]]
+    assert [mark["n"] for mark in last["marks"]] == [[1], [3]], "and not in the order of the run"
+    assert "Country 12" in str(first["cites"][0]) and "Country 7" in str(last["cites"][-1])
+
+
 def test_a_round_at_work_is_named_by_its_call_as_soon_as_the_model_has_made_it(visit: Visit, home: Path) -> None:
     live, call = Live(home), ToolCall("c1", "search", {"query": "energy"})
     live.asks(1)

@@ -274,6 +274,23 @@ def test_a_visit_is_named_by_its_page_and_its_address_and_goal_stand_apart() -> 
     assert naming.line(RunView(), asked, None).startswith(f"**2**  Read {plain(url)}")
 
 
+def test_a_page_that_cannot_be_read_is_told_with_its_cause_and_without_its_address_twice() -> None:
+    url = "https://energy.example/a/long/path/of/many/words/that/leaves/no/room"
+    failed = Observation(
+        "c1", "visit", f"{url} cannot be read (energy.example does not resolve)", ok=False, seconds=0.2
+    )
+    done = CallView(ToolCall("c1", "visit", {"url": url}), 0.0, failed)
+    asked = RoundView("main", 2, 2, "act", "m", 0.0, 0, [], calls=[done])
+    said = naming.line(RunView(), asked, None).split("  \n")
+    assert said[1:] == [f":gray[:small[failed: {plain('cannot be read (energy.example does not resolve)')} · 0.2 s]]"]
+
+
+def test_a_question_to_the_user_is_told_once() -> None:
+    call = ToolCall("c1", "ask_user", {"question": "Which year?"})
+    asked = RoundView("main", 1, 1, "act", "m", 0.0, 0, [], reply=Reply("", calls=(call,)), asked="Which year?")
+    assert naming.line(RunView(), asked, None).split("  \n") == ["**1**  Ask you", ":gray[:small[Which year?]]"]
+
+
 def test_a_calculation_is_told_by_its_result_rather_than_by_its_code() -> None:
     call = ToolCall("c1", "python", {"code": "values = {'Kenya': 70.4}\nprint(max(values))"})
     done = CallView(call, 0.0, Observation("c1", "python", "Kenya", seconds=0.2))

@@ -134,10 +134,10 @@ def test_plain_text_looks_as_it_was_written(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["(see http://x)", "the page https://example.org/a(b)", "www.example.org)"])
-def test_an_address_in_plain_text_shows_no_backslash(text: str) -> None:
-    """An address is recognized before backslashes are read, and would contain them."""
+def test_an_address_in_plain_text_is_no_link(text: str) -> None:
+    """An address is recognized before and after backslashes are read."""
     assert shown(plain(text)) == text
-    assert not re.search(r"https?://|www\.", plain(text))
+    assert not re.search(r"https?://|www\.", plain(text).replace("\\", ""))
 
 
 def test_plain_text_is_one_line() -> None:

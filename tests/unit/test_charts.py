@@ -66,6 +66,8 @@ def test_a_chart_names_its_subjects_as_the_report_does() -> None:
     said = f"**智利**的出生时预期寿命最长：**80.3岁**（2024年估计） [1]，而秘鲁为68.9岁（2024年估计） [2]。\n\n### 依据\n\n{quoted}"
     chart = one(run(said, *sources, question="智利和秘鲁的预期寿命各是多少？"))
     assert (chart.title, [point.subject for point in chart.points]) == ("出生时预期寿命", ["智利", "秘鲁"])
+    mixed = said.replace("秘鲁", "Peru")
+    assert [point.subject for point in one(run(mixed, *sources, question="预期寿命")).points] == ["智利", "秘鲁"]
     english = (
         "The life expectancy at birth, total population, of Chile was 80.3 years in 2024 [1]. "
         "The life expectancy at birth, total population, of Peru was 68.9 years in 2024 [2]. In Chinese: 智利, 秘鲁."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import streamlit as st
@@ -13,7 +14,7 @@ from pages.parts.shared import component
 from pages.parts.shared.language import current
 from research.events.view import RunView
 from research.exports.blocks import passages
-from research.exports.numbering import numbering, renumbered
+from research.exports.numbering import renumbered, sources_of, used
 
 PART: Final = 10_000
 """Characters of a part; Streamlit sends a message of this size to a browser once, and then only its hash."""
@@ -22,6 +23,8 @@ PART: Final = 10_000
 class _Part(Struct, frozen=True):
     text: str
     data: reading.Data
+    numbers: dict[int, int]
+    """The reader's number of each source that is cited so far, by first use, as in the finished report."""
     left: tuple[int, int]
     """What the next part may have (`Reader.left`)."""
 
@@ -37,22 +40,28 @@ class _Drafted(Struct):
 def draw(view: RunView, text: str, caret: bool) -> bool:
     """Draw a draft; return whether all of it is drawn."""
     drafted = _drafted(view)
-    numbers = numbering(view)
+    numbers: dict[int, int] = {}
     left = reading.SPANS, reading.MARKS
     grouped = list(_grouped(list(passages(text))))
     for place, part in enumerate(grouped):
         written = "\n\n".join(part)
         if place >= len(drafted.parts) or drafted.parts[place].text != written:
-            reader = reading.Reader(view, left)
-            data = reader.draft([renumbered(each, numbers) for each in part])
-            drafted.parts[place:] = [_Part(written, data, reader.left)]
+            drafted.parts[place:] = [_part(view, part, written, numbers, left)]
         shown = drafted.parts[place]
         last = place == len(grouped) - 1 or shown.left[0] < 0
         component.draw(f"draft-{view.run}-{place}", {**shown.data, "caret": caret and last})
         if shown.left[0] < 0:
             return False
-        left = shown.left
+        left, numbers = shown.left, shown.numbers
     return True
+
+
+def _part(view: RunView, part: Sequence[str], written: str, before: dict[int, int], left: tuple[int, int]) -> _Part:
+    numbers = dict(before)
+    for n in used(view, written):
+        numbers.setdefault(n, len(numbers) + 1)
+    reader = reading.Reader(replace(view, sources=sources_of(view, numbers)), left)
+    return _Part(written, reader.draft([renumbered(each, numbers) for each in part]), numbers, reader.left)
 
 
 def _drafted(view: RunView) -> _Drafted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from pages.parts.run import details
@@ -57,8 +58,8 @@ def icon(view: RunView, current: RoundView) -> str:
         return f":material/{ICONS.get(current.calls[0].call.name, 'build')}:"
     if current.asked:
         return f":material/{ICONS['ask_user']}:"
-    if current.reply and current.reply.calls:
-        return f":material/{ICONS.get(current.reply.calls[0].name, 'build')}:"
+    if called := _called(current):
+        return f":material/{ICONS.get(called[0].name, 'build')}:"
     phase = role(current)
     return f":material/{PHASES[phase][0] if phase else 'edit_note'}:"
 
@@ -66,7 +67,7 @@ def icon(view: RunView, current: RoundView) -> str:
 def _name(view: RunView, current: RoundView, now: float | None) -> str:
     if current.purpose == PROPOSE:
         return t("Write the plan")
-    if calls := [each.call for each in current.calls] or (current.reply.calls if current.reply else ()):
+    if calls := [each.call for each in current.calls] or _called(current):
         first = _action(view, calls[0])
         return f"{first} +{len(calls) - 1}" if len(calls) > 1 else first
     if current.ask == 0:
@@ -79,6 +80,13 @@ def _name(view: RunView, current: RoundView, now: float | None) -> str:
         thinking, body = details.thought(current)
         return t("Writing") if body.strip() else t("Thinking") if thinking.strip() else t("Reading the prompt")
     return t("Ask you") if current.asked else t("Write the answer")
+
+
+def _called(current: RoundView) -> Sequence[ToolCall]:
+    """Return the calls of a reply that are about to start; a question to the user and a phase have names of their own."""
+    if current.reply is None or current.reply.answer or current.asked or role(current):
+        return ()
+    return current.reply.calls
 
 
 def _action(view: RunView, call: ToolCall) -> str:
@@ -138,14 +146,16 @@ def _calls(view: RunView, current: RoundView, now: float | None) -> list[str]:
 
 def _result(call: CallView, now: float | None) -> str:
     if call.observation is not None:
-        return f"{_came_back(call.observation)} · {lasted(call.observation.seconds)}"
+        return f"{_came_back(call.call, call.observation)} · {lasted(call.observation.seconds)}"
     return f"… {lasted(now - call.started)}" if now else t("not finished")
 
 
-def _came_back(seen: Observation) -> str:
+def _came_back(call: ToolCall, seen: Observation) -> str:
     if seen.edited:
         return t("edited by you")
     if seen.sources and seen.ok:
         return count(len(seen.sources), "source")
-    said = plain(clip(" ".join(seen.text[:500].split()), SUBJECT))
+    address = as_words(call.arguments.get("url", ""))  # it is in the name already
+    words = seen.text[:500].replace(address, "") if address and not seen.ok else seen.text[:500]
+    said = plain(clip(" ".join(words.split()), SUBJECT))
     return said if seen.ok else t("failed: {reason}", reason=said)

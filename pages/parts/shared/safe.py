@@ -169,5 +169,5 @@ def plain(text: str) -> str:
     """Escape one line of text so that it shows literally wherever Streamlit accepts Markdown: titles, labels, errors."""
     line = _DIRECTIVE.sub(f":{_JOINER}", " ".join(text.split()))
     line = _MARKUP.sub(lambda match: f"\\{match.group()}", line)
-    # An address that is recognized before the backslashes are read would contain them.
-    return _ADDRESS.sub(lambda match: f"{match[1] or match[3]}\\{match[2] or match[4]}", line)
+    # Addresses are recognized once more after the backslashes are read.
+    return _ADDRESS.sub(lambda match: f"{match[1] or match[3]}{_JOINER}{match[2] or match[4]}", line)
