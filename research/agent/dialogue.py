@@ -135,7 +135,7 @@ class Dialogue(Conversation):
         if self.recipe.protocol == "native" or self._protocol_of(purpose).name == self._spoken:
             raise error
         self._model_calls.asks, self.context.failure = number, ""
-        text = f"{error} It is asked in tagged text now."
+        text = f"{str(error).rstrip('.')}. It is asked in tagged text now."
         yield from self.context.mark(Warned(agent=self.agent, kind="model", text=text))
 
     def _request(

@@ -147,8 +147,11 @@ class _Checker:
         printed = next((q for q in said.figures if any(q.states(each) for each in self.computed)), None)
         if printed is None:
             return (OPEN,)
-        text = "the python tool printed {figure}, but the cited sources do not give its inputs"
-        return (because(text, figure=printed.written),)
+        return (
+            because(
+                "the python tool printed {figure}, but the cited sources do not give its inputs", figure=printed.written
+            ),
+        )
 
     def _verbatim(self, claim: str, known: Sequence[int]) -> _Found | None:
         """Return whether sources say a claim word for word, or with another number."""

@@ -110,7 +110,7 @@ def rows_of(source: Source) -> list[str]:
     """Return the rows of a query's result with the names of their columns, and where they are from; empty for other sources."""
     if not _queried(source):
         return []
-    head, titled, rows = _result(source.quote.splitlines())
+    head, titled, rows, _ = _result(source.quote.splitlines())
     return [f"{_joined(zip(head, row, strict=False))}\n{titled}" for row in rows]
 
 
@@ -122,12 +122,12 @@ def _queried(source: Source) -> bool:
     return source.url.startswith("library://") and "#" in source.url and source.quote.startswith("Result of ")
 
 
-def _result(lines: Sequence[str]) -> tuple[tuple[str, ...], str, list[tuple[str, ...]]]:
-    """Return the columns of a result, where its rows are from, and the rows."""
+def _result(lines: Sequence[str]) -> tuple[tuple[str, ...], str, list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Return the columns of a result, where its rows are from, its rows, and those used, with their head and rule."""
     place = next((i for i, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
-    table = [_split(line) for line in lines[1:place] if line.startswith("|")]
+    table, used = ([_split(line) for line in part if line.startswith("|")] for part in (lines[1:place], lines[place:]))
     titled = " ".join(line for line in lines[place:] if not line.startswith("|"))
-    return (table[0] if table else ()), titled, table[2:]
+    return (table[0] if table else ()), titled, table[2:], [row[1:] for row in used]
 
 
 def cells_of(source: Source) -> list[Cell]:
@@ -298,9 +298,7 @@ def _read(cell: str, unit: str) -> tuple[Quantity, str] | None:
 
 def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     """Yield the figures that a query returned: what it says of them are the query, and the columns and cells that it used."""
-    head, titled, rows = _result(lines)
-    place = next((i for i, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
-    used = [_split(line)[1:] for line in lines[place + 1 :] if line.startswith("|")]
+    head, titled, rows, used = _result(lines)
     sql = lines[0].removeprefix("Result of ")
     if not rows:
         return

@@ -26,12 +26,6 @@ def listed(kind: str) -> frozenset[str]:
 
 
 @cache
-def openings() -> tuple[str, ...]:
-    """Return the phrases that a claim may leave out at the beginning of a sentence."""
-    return tuple(phrase.strip() for words in _table()["opening"].values() for phrase in words.split(","))
-
-
-@cache
 def links() -> frozenset[str]:
     """Return the words, and the Chinese characters, that may stand around a labelled figure."""
     return spoken("link", "whole")

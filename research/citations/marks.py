@@ -34,6 +34,7 @@ _LOST = re.compile(
 """Marks of other programs' tools, whose numbers are not those of the run's sources."""
 _ROUND = re.compile(r"\s{1,9}\(\d{1,3}\)(?=\s{0,9}(?:[.。,，;；]|$))", re.M)
 """A mark such as `(1)`, where a text has no other."""
+_RANGE = re.compile(r"(\d{1,9})(?:\s{0,9}[-–—~～至][^\d,，、;；&]{0,30}(\d{1,9}))?")
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
@@ -92,18 +93,12 @@ def normalised(text: str) -> str:
 
 
 def _canonical(match: re.Match[str]) -> str:
-    written = match[match.lastindex or 0].translate(_SUPERSCRIPT)
-    found: list[int] = []
-    for piece in re.split(
-        r"[,，、;；&]|and", re.sub(r"[^\d,，、;；&and~～至–—-]", "", written.lower().replace("sources", ""))
-    ):
-        ends = [int(n) for n in re.findall(r"\d{1,9}", piece)]
-        if len(ends) == 2 and ends[0] < ends[1] <= ends[0] + 20:
-            found += range(ends[0], ends[1] + 1)
-        else:
-            found += ends
     if MARK.fullmatch(match.group()):
         return match.group()
+    found: list[int] = []
+    for ends in _RANGE.findall(match[match.lastindex or 0].translate(_SUPERSCRIPT)):
+        first, last = int(ends[0]), int(ends[1] or ends[0])
+        found += range(first, last + 1) if first <= last <= first + 20 else (first, last)
     return f"[{', '.join(map(str, found))}]"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from research._util.said import translated
+from research._util.said import catalogue, translated
 from research.text import clip, has_cjk
 from research.types import Citation, Judgement, Reason
 
@@ -31,15 +31,15 @@ DEAD: Final = because("no source has this number")
 
 def judged(judgement: Judgement) -> tuple[Reason, ...]:
     """Return what a judge said, and why if it gave a reason or a line of the source."""
-    said = because(JUDGED.get(judgement.status, "{judge}"), judge=judgement.by.removeprefix("model:"))
+    said = because(JUDGED.get(judgement.status, JUDGED["unverified"]), judge=judgement.by.removeprefix("model:"))
     line = clip(" ".join(judgement.quote.split()), _LINE)
     why = judgement.reason or (f"“{line}”" if line else "")
     return (said, because("because {why}", why=why)) if why else (said,)
 
 
-def one_line(reasons: Iterable[Reason]) -> str:
-    """Return reasons in English, on one line."""
-    return "; ".join(map(str, reasons))
+def one_line(reasons: Iterable[Reason], language: str = "en") -> str:
+    """Return reasons in a language, on one line."""
+    return ("；" if language == "zh" else "; ").join(_translated(each, language) for each in reasons)
 
 
 def told(citation: Citation, language: str) -> str:
@@ -47,16 +47,11 @@ def told(citation: Citation, language: str) -> str:
 
     Earlier versions saved other reasons, or none; in another language those of today take their place.
     """
-    reasons = citation.reasons or ((Reason(citation.reason),) if citation.reason else _todays(citation))
-    if language == "en":
-        return citation.reason or one_line(reasons)
-    if citation.status != "calculated" and not all(_speaks(each.text, language) for each in reasons):
-        reasons = _todays(citation)
-    return "；".join(_translated(each, language) for each in reasons)
-
-
-def _speaks(text: str, language: str) -> bool:
-    return translated(text, language) != text or has_cjk(text)
+    if language == "en" and citation.reason:
+        return citation.reason
+    reasons = citation.reasons or ((Reason(citation.reason),) if citation.reason else ())
+    known = citation.status == "calculated" or all(each.text in catalogue() or has_cjk(each.text) for each in reasons)
+    return one_line(reasons if reasons and known else _todays(citation), language)
 
 
 def _todays(citation: Citation) -> tuple[Reason, ...]:
@@ -67,6 +62,7 @@ def _todays(citation: Citation) -> tuple[Reason, ...]:
 
 
 def _translated(reason: Reason, language: str) -> str:
-    text = translated(reason.text, language)
-    ours = text != reason.text and reason.values
-    return text.format(**{name: translated(value, language) for name, value in reason.values}) if ours else text
+    if reason.text not in catalogue():  # a formula, or words of others, in which no slot is filled
+        return reason.text
+    values = {name: translated(value, language) for name, value in reason.values}
+    return translated(reason.text, language).format(**values) if values else translated(reason.text, language)

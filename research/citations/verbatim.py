@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
 
 from research._util.amounts import SCALES
 from research.citations.labelled import label_of
-from research.citations.language import listed, openings, says
+from research.citations.language import listed, says
 from research.citations.marks import sentences_of
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -70,17 +70,15 @@ class Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def readings(self) -> tuple[tuple[tuple[Token, ...], bool], ...]:
-        """What it says as a whole (True) and up to a comma, each also without its opening and its parentheses."""
-        opening = _opening().match(self.text)
+        """What it says as a whole (True) and up to a comma, each also without its parentheses."""
         bare = _PARENTHESIS.sub(lambda each: each[0] if says("reserve", each[0]) else " " * len(each[0]), self.text)
-        starts = (0, opening.end() if opening else 0)
-        wholes = dict.fromkeys(tokens_of(text[at:], at) for text in (self.text, bare) for at in starts)
+        wholes = dict.fromkeys(tokens_of(text) for text in (self.text, bare))
         cuts = () if label_of(self.text) else tuple(_commas(self.text))
         parts = ((tuple(each for each in whole if each.end <= at), False) for whole in wholes for at in cuts)
         return (*((whole, True) for whole in wholes), *parts)
 
 
-def tokens_of(text: str, start: int = 0) -> tuple[Token, ...]:
+def tokens_of(text: str) -> tuple[Token, ...]:
     """Return what a text says word for word: without articles and punctuation, numbers by their value."""
     found: list[Token] = []
     articles = listed("article")
@@ -92,7 +90,7 @@ def tokens_of(text: str, start: int = 0) -> tuple[Token, ...]:
             key = "%"
         letter = match.group() == "A" and _WORD_BEFORE.search(text[: match.start()][-2:])  # of `Vitamin A`
         if key not in articles or letter:
-            found.append(Token(key, match.group(), start + match.end()))
+            found.append(Token(key, match.group(), match.end()))
     return tuple(found)
 
 
@@ -159,12 +157,6 @@ def _commas(sentence: str) -> Iterator[int]:
         if len(own) >= _CLAUSE and not (isinstance(own[0].key, Decimal) or own[0].key in listed("limit")):
             yield at
         stop = at
-
-
-@cache
-def _opening() -> re.Pattern[str]:
-    said = "|".join(map(re.escape, sorted(openings(), key=len, reverse=True)))
-    return re.compile(rf"[:：\s]*(?:{said})(?:[,，]\s*|\s+(?=[A-Z])|(?<=[\u4e00-\u9fff]))", re.I)
 
 
 def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:

@@ -12,6 +12,7 @@ from pages.locale.update import FILE, messages
 from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
 from research.citations import check
+from research.citations.verifiers import fused
 from research.types import Citation, Judgement, Reason, Source
 
 WORDS = sorted({text for text, _ in messages() if text})
@@ -78,6 +79,17 @@ def test_a_reason_that_an_older_version_saved_is_in_the_language_of_the_page(
     assert cite.reason_text(saved) in (saved.reason, "judged by openai:m: yes; because “So.”")
     monkeypatch.setattr(language, "current", lambda: "zh")
     assert cite.reason_text(saved) == shown
+
+
+def test_what_a_judge_said_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "current", lambda: "en")
+    open_, said = Citation(1, "A", "unverified", by="rules"), Judgement("model:m", "supported", quote="So it is.")
+    found = fused(open_, said)
+    assert cite.reason_text(found) == "judged by m: yes; because “So it is.”"
+    assert cite.opinions(found) == ["the rules: not verified"]
+    kept = fused(replace(open_, status="supported", reason="word for word"), said)
+    assert cite.reason_text(kept) == "word for word"
+    assert cite.opinions(kept) == ["the rules: supported", "judged by m: yes; because “So it is.”"]
 
 
 def test_the_pages_read_the_catalogue_that_make_words_updates() -> None:

@@ -258,9 +258,7 @@ class Reader:
             return {"n": n, "title": "", "quote": [], "v": verdict, "says": says, "notes": [], "links": []}
         source = self._view.source(n, citation.quote if citation else "")
         quote = clip(source.quote, cite.QUOTE)
-        notes = []
-        if citation and len(citation.judgements) > 1:
-            notes = [f"{cite.judge_text(each.by)}: {t(VERDICT_NAMES[each.status])}" for each in citation.judgements]
+        notes = cite.opinions(citation) if citation and citation.judgements else []
         if source.memory:
             notes.append(t("from memory"))
         notes += cite.notes(source)

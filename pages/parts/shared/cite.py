@@ -10,7 +10,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
 from research._util.retold import retold
 from research.citations.calibration import Calibration
-from research.citations.reasons import told
+from research.citations.reasons import judged, one_line, told
 from research.exports.csl import web
 from research.text import clip
 from research.types import Citation, Source
@@ -63,9 +63,8 @@ def quoted(text: str) -> None:
 def verdict(citation: Citation) -> None:
     colour, icon, words = VERDICTS[citation.status]
     st.caption(f":{colour}[:material/{icon}:] {t(words)} {reason(citation)}".strip())
-    if len(citation.judgements) > 1:
-        said = (f"{judge(each.by)}: {t(VERDICT_NAMES[each.status])}" for each in citation.judgements)
-        st.caption(" · ".join(said))
+    if citation.judgements:
+        st.caption(" · ".join(map(plain, opinions(citation))))
     elif citation.by:
         st.caption(t("Judged by {judges}", judges=judge(citation.by)))
 
@@ -78,6 +77,14 @@ def reason(citation: Citation) -> str:
 def reason_text(citation: Citation) -> str:
     """Return the reason for a verdict."""
     return clip(told(citation, language.current()), QUOTE)
+
+
+def opinions(citation: Citation) -> list[str]:
+    """Return what each judge said of a statement, apart from the reason of the verdict."""
+    rules, *others = citation.judgements
+    said = [f"{judge_text(rules.by)}: {t(VERDICT_NAMES[rules.status])}"]
+    said += [one_line(judged(each), language.current()) for each in others]
+    return [each for each in said if each != reason_text(citation)]
 
 
 def judge(name: str) -> str:
