@@ -30,7 +30,14 @@ _processes = WarmProcesses("research.web.reader_process")
 
 
 def read_isolated(
-    data: bytes, suffix: str, name: str, *, charset: str = "", timeout_s: float = 30.0, links: bool = False
+    data: bytes,
+    suffix: str,
+    name: str,
+    *,
+    charset: str = "",
+    host: str = "",
+    timeout_s: float = 30.0,
+    links: bool = False,
 ) -> FileText:
     """Read a file like `readers.read_bytes`, in a sealed process that is killed after `timeout_s` seconds.
 
@@ -42,7 +49,7 @@ def read_isolated(
     try:
         kind = kinds.kind(data, suffix)  # a process is prepared for one format before it is sealed
         kind += linked.MARK if links and kind in linked.SUFFIXES else ""
-        answer = _processes.run(data, kind, charset, timeout_s=timeout_s)
+        answer = _processes.run(data, kind, charset, host, timeout_s=timeout_s)
     except TimeoutError as error:
         raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
     except ChildProcessError as error:

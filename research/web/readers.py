@@ -94,6 +94,8 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     """Its pages, slides, chapters or sheets, by where each of them begins in `text`."""
     wall: Wall = ""
     """What a page shows in place of its content; html only."""
+    thin: bool = False
+    """Whether a page of the web says so little that it may stand in place of its content."""
     refresh: str = ""
     """The address that a page sends its reader to, as written; html only."""
     notes: tuple[str, ...] = ()
@@ -109,15 +111,16 @@ class UnreadableFile(ConfigError):
         self.reason = reason
 
 
-def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileText:
+def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str = "") -> FileText:
     """Read the content of a file whose format is given by `suffix`.  `name` is the title if the document has none.
 
-    `charset` is the one that a server declared, for html and text.  Raises `UnreadableFile` with `name` as its path.
+    `charset` is the one that a server declared, for html and text; `host` is where a page of the web is.
+    Raises `UnreadableFile` with `name` as its path.
     """
     check(name, suffix, len(data))
     match kinds.kind(data, suffix):
         case ".html" | ".htm":
-            read = _html(data, name, charset)
+            read = _html(data, name, charset, host)
         case ".pdf":
             read = _pdf(data, name)
         case ".docx":
@@ -163,6 +166,7 @@ def bounded(read: FileText, name: str) -> FileText:
         limited(read.tables),
         places.limited(read.places),
         read.wall,
+        read.thin,
         _storable(read.refresh) if len(read.refresh) <= _URL else "",
         tuple(clip(_one_line(_storable(note)), LINE) for note in read.notes[:ITEMS]),
     )
@@ -255,7 +259,7 @@ def _tree(data: bytes, name: str, charset: str) -> tuple[HtmlElement, tuple[str,
         raise UnreadableFile(name, "contains no text") from error
 
 
-def _html(data: bytes, name: str, charset: str) -> FileText:
+def _html(data: bytes, name: str, charset: str, host: str) -> FileText:
     import trafilatura
     from lxml import html
 
@@ -263,7 +267,8 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     title = _one_line(tree.findtext(".//title") or "")
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
-    csl, wall, refresh = _metadata(tree, title), walls.wall(tree, title), walls.refresh(tree)
+    csl, refresh = _metadata(tree, title), walls.refresh(tree)
+    wall, thin = walls.wall(tree, title, host), bool(host) and walls.says_little(tree)
     for unseen in tree.xpath("//template[not(@shadowrootmode)] | //*[@hidden and @hidden!='until-found']"):
         unseen.drop_tree()
     spans.repeat(tree)
@@ -278,7 +283,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
             *notes,
             f"{places.MARGINS}{beside:,} character{'s' if beside > 1 else ''}",
         )
-    return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
+    return FileText(title, text, links, base, csl, wall=wall, thin=thin, refresh=refresh, notes=notes)
 
 
 def _raise_powers(tree: HtmlElement) -> bool:
