@@ -18,7 +18,7 @@ from types import ModuleType
 import msgspec
 
 from research.sandbox import serve
-from research.web import charsets, isolated, linked, readers, spreadsheets, word
+from research.web import charsets, isolated, linked, readers, scans, spreadsheets, word
 from research.web.readers import FileText, UnreadableFile
 
 _PAGE = b"""<html lang="en"><head><title>A</title><meta name="author" content="B"><meta name="date" content="2024-05-06">
@@ -62,6 +62,10 @@ def _prepare_for(suffix: str) -> None:
         jt_stoplist_init()
         readers.read_bytes(_PAGE, ".html", "a")
         readers.read_bytes(b"<p>a", ".html", "a")
+    elif suffix == f".pdf{scans.MARK}":
+        _prepare_for(".pdf")
+        scans.prepare()
+        readers.read_pdf(_pdf(), "a", pictures=True)
     elif suffix == ".pdf":
         import pypdf
 
@@ -157,6 +161,8 @@ def _work(data: bytes, suffix: str, charset: str, host: str = "") -> bytes:
     if suffix == isolated.PROBE:
         return msgspec.json.encode(_problem())
     try:
+        if suffix == f".pdf{scans.MARK}":
+            return msgspec.json.encode(readers.read_pdf(data, "", pictures=True))
         kind = suffix.removesuffix(linked.MARK)
         read = readers.read_bytes if kind == suffix else linked.read_bytes
         answer: FileText | str = read(data, kind, "", charset, host)
