@@ -146,7 +146,7 @@ class VisitTool:
         try:
             page = self._read(url)
         except ToolError as error:
-            copy = self._library.pages.copy(normalized(url), str(error)) if self._copies else None
+            copy = self._library.pages.copy((url, normalized(url)), str(error)) if self._copies else None
             if copy is None:
                 raise
             return copy

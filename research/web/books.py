@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
-from research.web import flow
+from research.web import charsets, flow
 from research.web.packages import BROKEN, Package, resolved
 from research.web.places import Part
 
 _OPF, _DC = "{http://www.idpf.org/2007/opf}", "{http://purl.org/dc/elements/1.1/}"
+_DECLARED = re.compile(rb"(?:encoding|charset)=[\"']?([A-Za-z0-9_-]{1,40})")
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 
 
@@ -38,7 +40,11 @@ def book(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Par
 def _chapter(data: bytes, number: int) -> Part:
     from lxml import etree
 
-    root = etree.fromstring(data, etree.HTMLParser(no_network=True))
+    # A chapter is in UTF-8 unless it says otherwise; the parser by itself would take it for Latin-1.
+    declared = _DECLARED.search(data[:1_000])
+    markup = charsets.decoded(data, declared[1].decode() if declared else "") or ""
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True)
+    root = etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
     found = flow.blocks(root) if root is not None else []
     name = next((block.text for block in found if block.tag in flow.HEADINGS), f"part {number}")
     return Part(name, flow.markdown(found))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import threading
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -18,6 +19,7 @@ from typing import Any
 import httpcore2
 import httpx2
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research._util import cancel, egress
 from research._util.http import retry_after
@@ -26,6 +28,7 @@ from research._util.said import say
 from research.errors import ToolError
 from research.text import clip
 from research.web import kinds
+from research.web.flow import words
 from research.web.isolated import read_isolated
 from research.web.readers import MAX_BYTES, SUFFIXES, FileText, Link, UnreadableFile
 from research.web.walls import Wall
@@ -115,6 +118,8 @@ _PATIENCE_S = 5.0
 _REFUSAL_PIECES, _SAID = 4, 200
 """How much of the page of an error is read, and how many characters of it are told."""
 
+_NOWHERE, _SAME = "no-such-page-7f3e9a1c", 0.9
+"""An address that no page has, and the share of its words that another page must have to be the same."""
 _UNPACK_BYTES = 2**16
 """Bytes unpacked at a time."""
 
@@ -140,6 +145,8 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
             kind, page = _page(str(here), response, links=policy.links)
             onward = parse_url(_encoded(page.refresh), base=here) if page.refresh else here
             if onward == here:
+                if page.thin and not page.wall and not network.private and here.path.strip("/"):
+                    page = replace(page, wall="same" if _is_anywhere(here, page, network, policy) else "")
                 return _content(str(here), kind, page, private=network.private)
             here = onward
         else:
@@ -152,6 +159,23 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
         ),
         "network",
     )
+
+
+def _is_anywhere(here: httpx2.URL, page: FileText, network: VettedNetwork, policy: FetchPolicy) -> bool:
+    """Return whether the site shows the same page at an address beside it that nobody has written."""
+    nowhere = here.join(_NOWHERE)
+    try:
+        response = _request(nowhere, network, policy, httpx2.Cookies())
+        if response.location is not None:
+            return parse_url(_encoded(response.location), base=nowhere) == here
+        if not 200 <= response.status < 300:
+            return False
+        _, other = _page(str(nowhere), response)
+    except ToolError:
+        return False
+    of_addresses = {*words(str(here)), *words(str(nowhere))}
+    one, two = (Counter(w for w in words(f"{p.title} {p.text}") if w not in of_addresses) for p in (page, other))
+    return (one & two).total() >= _SAME * max(one.total(), two.total())
 
 
 def _waited(seconds: float) -> bool:
@@ -388,7 +412,13 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
     charset = re.search(r"charset=[\"']?([^\s\"';]{1,40})", parameters)
     try:
         page = read_isolated(
-            response.body, suffix, url, charset=charset[1] if charset else "", timeout_s=PARSE_S, links=links
+            response.body,
+            suffix,
+            url,
+            charset=charset[1] if charset else "",
+            host=httpx2.URL(url).host,
+            timeout_s=PARSE_S,
+            links=links,
         )
     except UnreadableFile as error:
         raise ToolError(say("{error}; try another source", error=error), "unreadable") from error
@@ -408,6 +438,14 @@ def _told(wall: Wall, url: str) -> str:
     match wall:
         case "robot":
             return say("{url} asks whether its reader is a robot, and shows nothing else; try another source", url=url)
+        case "parked":
+            return say("{url} only offers its own name for sale; try another source", url=url)
+        case "same":
+            return say(
+                "{url} shows what its site shows at any address, so it is no page of its own: it may be missing, or not "
+                "be shown to readers here; check the address or try another source",
+                url=url,
+            )
         case "missing":
             return say("{url} says that there is no such page; check the address or try another source", url=url)
         case "consent":

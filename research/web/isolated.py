@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +18,8 @@ from research._util import decoding
 from research._util.beneath import open_beneath
 from research.sandbox import WarmProcesses
 from research.text import clip
-from research.web import kinds, linked, readers
-from research.web.readers import FileText, UnreadableFile
+from research.web import kinds, linked, readers, scans
+from research.web.readers import FileText, PdfRead, UnreadableFile
 
 FILE_S = 120.0
 """Seconds for a file of a folder; books of some thousand pages take one minute."""
@@ -30,7 +31,14 @@ _processes = WarmProcesses("research.web.reader_process")
 
 
 def read_isolated(
-    data: bytes, suffix: str, name: str, *, charset: str = "", timeout_s: float = 30.0, links: bool = False
+    data: bytes,
+    suffix: str,
+    name: str,
+    *,
+    charset: str = "",
+    host: str = "",
+    timeout_s: float = 30.0,
+    links: bool = False,
 ) -> FileText:
     """Read a file like `readers.read_bytes`, in a sealed process that is killed after `timeout_s` seconds.
 
@@ -42,17 +50,22 @@ def read_isolated(
     try:
         kind = kinds.kind(data, suffix)  # a process is prepared for one format before it is sealed
         kind += linked.MARK if links and kind in linked.SUFFIXES else ""
-        answer = _processes.run(data, kind, charset, timeout_s=timeout_s)
+        kind += scans.MARK if kind == ".pdf" and scans.program() else ""
+        until = time.monotonic() + timeout_s
+        answer = _processes.run(data, kind, charset, host, timeout_s=timeout_s)
     except TimeoutError as error:
         raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
     except ChildProcessError as error:
         raise UnreadableFile(name, f"crashes its reader ({error}); save it again, or in another format") from error
     try:
-        read = decoding.decode(answer, FileText | str)
+        read = decoding.decode(answer, PdfRead | str if kind.endswith(scans.MARK) else FileText | str)
     except (ValueError, RecursionError) as error:  # a file that took over its reader can forge the answer
         raise UnreadableFile(name, "makes its reader answer nonsense") from error
     if isinstance(read, str):
         raise UnreadableFile(name, clip(read, readers.LINE))
+    if isinstance(read, PdfRead):
+        pages = scans.read(read.pages, read.pictures, until)
+        read = readers.completed(readers.pdf(replace(read, pages=tuple(pages)), name, scans.NOT_READ), name)
     return readers.bounded(replace(read, title=read.title or name), name)
 
 

@@ -33,10 +33,10 @@ _DEEPEST = 200
 _LONGEST_URL = 2_000
 
 
-def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileText:
+def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str = "") -> FileText:
     """Read a report.  Raises `UnreadableFile` with `name` as its path."""
     readers.check(name, suffix, len(data))
-    plain = readers.read_bytes(data, suffix, name, charset)
+    plain = readers.read_bytes(data, suffix, name, charset, host)
     kinds: Mapping[str, Callable[[bytes], str]] = {
         ".docx": docx_markdown,
         ".pdf": linked_pdf.markdown,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from research.web import grid, places
 from research.web.packages import BROKEN, Package
 from research.web.places import Part
-from research.web.sheets import Beside
-from research.web.table import Table
+from research.web.sheets import SHARE, Beside
+from research.web.table import MAX_COLUMNS, Table
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -57,6 +57,8 @@ _LEFT_OUT = {
 _CHARACTERS = {_tag("text:tab"): "\t", _tag("text:line-break"): "\n"}
 _DRAW = _SPACES["draw"]
 _CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"
+_REPEATED = 10_000
+"""Most rows that one row of shares stands for."""
 _PARSED = 40_000_000
 """Longest content of a spreadsheet that is parsed once more, for what is beside its cells."""
 _HEADS = tuple(_tag(f"style:{kind}{side}") for kind in ("header", "footer") for side in ("", "-left", "-first"))
@@ -100,11 +102,27 @@ def beside(package: Package) -> Beside:
             found.hidden.append(f"sheet {name}")
         shapes = (shape for around in sheet.iter() if not _is_drawn(around) for shape in around if _is_drawn(shape))
         found.lines[name] = [line for shape in shapes for line in reader.blocks(shape)]
+        found.shown[name] = dict.fromkeys(_shares(sheet), SHARE)
         found.left_out["comment"] += sum(1 for _ in sheet.iter(_tag("office:annotation")))
     for text in _heads(package, reader):
         found.lines.setdefault(next(iter(found.lines), ""), []).append(text)
     found.left_out += reader.left_out
     return found
+
+
+def _shares(sheet: _Element) -> Iterator[tuple[int, int]]:
+    """Yield the row and column of each cell that is shown as a share."""
+    down = 1
+    for row in sheet.iter(_tag("table:table-row")):
+        shares, across = list[int](), 1
+        for cell in row.iter(_tag("table:table-cell"), _tag("table:covered-table-cell")):
+            times = int(cell.get(_tag("table:number-columns-repeated"), "1"))
+            if cell.get(_tag("office:value-type")) == "percentage":
+                shares += range(across, across + min(times, MAX_COLUMNS))
+            across += times
+        times = int(row.get(_tag("table:number-rows-repeated"), "1"))
+        yield from ((at, share) for at in range(down, down + min(times, _REPEATED)) for share in shares)
+        down += times
 
 
 def _is_drawn(element: _Element) -> bool:

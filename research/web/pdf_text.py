@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 from pypdf.errors import PyPdfError
 
 from research.web import pdf_forms, pdf_tables, places
 from research.web.pdf_fonts import Fonts
+from research.web.pdf_pages import Page
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
@@ -48,28 +48,14 @@ _FALSE = 0.1
 languages with Latin letters at most 0.006 have such a row."""
 _ENOUGH = 20
 """Fewest words that can show it."""
-_SHOWN = 10
-"""Most pages that a note names."""
 
 
 _Piece = tuple[str, str | None]
 """Text, and the name of its font; None: which letters it shows is unknown."""
 
 
-class Page(Struct, frozen=True):
-    """What was read of a page."""
-
-    text: str
-    lost: bool = False
-    """Whether some of its text cannot be decoded."""
-    scanned: bool = False
-    """Whether it has no text but a picture."""
-    unsure: bool = False
-    """Whether it has a table of which the columns are not known."""
-
-
 def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
-    """Return the text of each page, and what was not read and why.  Raises one of `BROKEN`."""
+    """Return the text of each page, and what is beside the text and was not read.  Raises one of `BROKEN`."""
     left_out = Counter[str]()
     fonts = Fonts()
     drawn = [_drawn(page, fonts) for page in reader.pages]
@@ -79,28 +65,7 @@ def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
     found = [replace(page, text=_joined(page.text, words)) for page in found]
     with suppress(*BROKEN):  # of what is beside the pages
         pdf_forms.count_files(reader, left_out)
-    return found, (*_notes(found), *places.left_out(left_out))
-
-
-def _notes(found: Sequence[Page]) -> tuple[str, ...]:
-    lost = [number for number, page in enumerate(found, 1) if page.lost]
-    scanned = [number for number, page in enumerate(found, 1) if page.scanned]
-    unsure = [number for number, page in enumerate(found, 1) if page.unsure]
-    columns = "a table with empty cells, of which the columns are uncertain; compare its figures with the file"
-    unread = tuple(
-        f"{_named(numbers)}: {why}; run OCR on the file to read it"
-        for numbers, why in (
-            (lost, "text left out, because its font does not say, or says falsely, which letters it shows"),
-            (scanned, "a picture without text"),
-        )
-        if numbers
-    )
-    return (*unread, f"{_named(unsure)}: {columns}") if unsure else unread
-
-
-def _named(numbers: Sequence[int]) -> str:
-    shown = ", ".join(map(str, numbers[:_SHOWN])) + (f" and {len(numbers) - _SHOWN} more" if numbers[_SHOWN:] else "")
-    return f"page{'s' if len(numbers) > 1 else ''} {shown}"
+    return found, places.left_out(left_out)
 
 
 def _drawn(page: PageObject, fonts: Fonts) -> tuple[PageObject, str, list[_Piece]]:

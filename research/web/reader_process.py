@@ -18,7 +18,7 @@ from types import ModuleType
 import msgspec
 
 from research.sandbox import serve
-from research.web import charsets, isolated, linked, readers, spreadsheets, word
+from research.web import charsets, isolated, linked, readers, scans, spreadsheets, word
 from research.web.readers import FileText, UnreadableFile
 
 _PAGE = b"""<html lang="en"><head><title>A</title><meta name="author" content="B"><meta name="date" content="2024-05-06">
@@ -40,8 +40,12 @@ _FONT_TABLES = (
 """The tables of a font that text is decoded with."""
 
 
+def _prepare(suffix: str, *_of_one_file: str) -> None:
+    _prepare_for(suffix)
+
+
 @cache
-def _prepare(suffix: str, _charset: str) -> None:
+def _prepare_for(suffix: str) -> None:
     """Import and load everything that reading such a file needs, by reading one of ours."""
     _import_all(encodings)
     charsets.preload()
@@ -49,7 +53,7 @@ def _prepare(suffix: str, _charset: str) -> None:
     readers.read_bytes(_TABLE, ".csv", "a")  # most formats have tables
     if suffix.endswith(linked.MARK):
         kind = suffix.removesuffix(linked.MARK)
-        _prepare(kind, "")
+        _prepare_for(kind)
         linked.read_bytes({".pdf": _pdf, ".docx": linked.word}.get(kind, linked.page)(), kind, "a")
     elif suffix in (".html", ".htm"):
         from trafilatura.external import jt_stoplist_init
@@ -58,6 +62,10 @@ def _prepare(suffix: str, _charset: str) -> None:
         jt_stoplist_init()
         readers.read_bytes(_PAGE, ".html", "a")
         readers.read_bytes(b"<p>a", ".html", "a")
+    elif suffix == f".pdf{scans.MARK}":
+        _prepare_for(".pdf")
+        scans.prepare()
+        readers.read_pdf(_pdf(), "a", pictures=True)
     elif suffix == ".pdf":
         import pypdf
 
@@ -85,7 +93,7 @@ def _prepare(suffix: str, _charset: str) -> None:
 
         _import_all(email)
         for attached in (".html", ".md", ".pdf", ".docx", ".xlsx", ".pptx", ".parquet", ".json"):
-            _prepare(attached, "")
+            _prepare_for(attached)
         readers.read_bytes(_MESSAGE, ".eml", "a")
 
 
@@ -149,13 +157,15 @@ def _docx() -> bytes:
     return written.getvalue()
 
 
-def _work(data: bytes, suffix: str, charset: str) -> bytes:
+def _work(data: bytes, suffix: str, charset: str, host: str = "") -> bytes:
     if suffix == isolated.PROBE:
         return msgspec.json.encode(_problem())
     try:
+        if suffix == f".pdf{scans.MARK}":
+            return msgspec.json.encode(readers.read_pdf(data, "", pictures=True))
         kind = suffix.removesuffix(linked.MARK)
         read = readers.read_bytes if kind == suffix else linked.read_bytes
-        answer: FileText | str = read(data, kind, "", charset)
+        answer: FileText | str = read(data, kind, "", charset, host)
     except UnreadableFile as error:
         answer = error.reason
     return msgspec.json.encode(answer)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
-from research.web import charsets, flow, formats, kinds, markdown, places, spans, walls, word
+from research.web import charsets, flow, formats, kinds, markdown, pdf_pages, places, scans, spans, walls, word
 from research.web.packages import BROKEN, OLE, transitional
 from research.web.places import Part, Place
 from research.web.table import Table, limited
@@ -94,6 +94,8 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     """Its pages, slides, chapters or sheets, by where each of them begins in `text`."""
     wall: Wall = ""
     """What a page shows in place of its content; html only."""
+    thin: bool = False
+    """Whether a page of the web says so little that it may stand in place of its content."""
     refresh: str = ""
     """The address that a page sends its reader to, as written; html only."""
     notes: tuple[str, ...] = ()
@@ -109,17 +111,18 @@ class UnreadableFile(ConfigError):
         self.reason = reason
 
 
-def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileText:
+def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str = "") -> FileText:
     """Read the content of a file whose format is given by `suffix`.  `name` is the title if the document has none.
 
-    `charset` is the one that a server declared, for html and text.  Raises `UnreadableFile` with `name` as its path.
+    `charset` is the one that a server declared, for html and text; `host` is where a page of the web is.
+    Raises `UnreadableFile` with `name` as its path.
     """
     check(name, suffix, len(data))
     match kinds.kind(data, suffix):
         case ".html" | ".htm":
-            read = _html(data, name, charset)
+            read = _html(data, name, charset, host)
         case ".pdf":
-            read = _pdf(data, name)
+            read = pdf(read_pdf(data, name), name)
         case ".docx":
             read = _docx(data, name)
         case ".md":
@@ -135,6 +138,11 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "") -> FileTe
         case _:
             text, notes = _decoded(data, name, header=charset)
             read = FileText("", text, notes=notes)
+    return completed(read, name)
+
+
+def completed(read: FileText, name: str) -> FileText:
+    """Return what was read with a title and within its limits.  Raises `UnreadableFile` if it is nothing."""
     text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
     if not text:
         raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
@@ -163,6 +171,7 @@ def bounded(read: FileText, name: str) -> FileText:
         limited(read.tables),
         places.limited(read.places),
         read.wall,
+        read.thin,
         _storable(read.refresh) if len(read.refresh) <= _URL else "",
         tuple(clip(_one_line(_storable(note)), LINE) for note in read.notes[:ITEMS]),
     )
@@ -255,7 +264,7 @@ def _tree(data: bytes, name: str, charset: str) -> tuple[HtmlElement, tuple[str,
         raise UnreadableFile(name, "contains no text") from error
 
 
-def _html(data: bytes, name: str, charset: str) -> FileText:
+def _html(data: bytes, name: str, charset: str, host: str) -> FileText:
     import trafilatura
     from lxml import html
 
@@ -263,7 +272,8 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
     title = _one_line(tree.findtext(".//title") or "")
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
-    csl, wall, refresh = _metadata(tree, title), walls.wall(tree, title), walls.refresh(tree)
+    csl, refresh = _metadata(tree, title), walls.refresh(tree)
+    wall, thin = walls.wall(tree, title, host), bool(host) and walls.says_little(tree)
     for unseen in tree.xpath("//template[not(@shadowrootmode)] | //*[@hidden and @hidden!='until-found']"):
         unseen.drop_tree()
     spans.repeat(tree)
@@ -278,7 +288,7 @@ def _html(data: bytes, name: str, charset: str) -> FileText:
             *notes,
             f"{places.MARGINS}{beside:,} character{'s' if beside > 1 else ''}",
         )
-    return FileText(title, text, links, base, csl, wall=wall, refresh=refresh, notes=notes)
+    return FileText(title, text, links, base, csl, wall=wall, thin=thin, refresh=refresh, notes=notes)
 
 
 def _raise_powers(tree: HtmlElement) -> bool:
@@ -355,7 +365,19 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _pdf(data: bytes, name: str) -> FileText:
+class PdfRead(Struct, frozen=True):
+    """What is in a pdf, page by page."""
+
+    title: str
+    author: str
+    pages: tuple[pdf_pages.Page, ...]
+    left_out: tuple[str, ...] = ()
+    pictures: tuple[scans.Picture, ...] = ()
+    """Those of its pages without text, if they were asked for."""
+
+
+def read_pdf(data: bytes, name: str, *, pictures: bool = False) -> PdfRead:
+    """Read the pages of a pdf.  Raises `UnreadableFile`."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError, FileNotDecryptedError
 
@@ -363,9 +385,10 @@ def _pdf(data: bytes, name: str) -> FileText:
 
     try:
         reader = PdfReader(io.BytesIO(data))
-        pages, notes = pdf_text.pages(reader)
+        pages, left_out = pdf_text.pages(reader)
         title = _one_line((reader.metadata and reader.metadata.title) or "")
         author = _one_line((reader.metadata and reader.metadata.author) or "")
+        shown = scans.pictures(reader, pages) if pictures else ()
     except DependencyError as error:
         raise UnreadableFile(
             name, "is encrypted, and the package cryptography is not installed; run pip install cryptography"
@@ -374,16 +397,33 @@ def _pdf(data: bytes, name: str) -> FileText:
         raise UnreadableFile(name, "is encrypted; save it without a password") from error
     except pdf_text.BROKEN as error:
         raise UnreadableFile(name, f"is a damaged pdf ({_short(error)}); save it again") from error
+    return PdfRead(title, author, tuple(pages), left_out, shown)
+
+
+def pdf(found: PdfRead, name: str, advice: str = scans.INSTALL) -> FileText:
+    """Return the text of a pdf whose pages have been read; `advice` is how pictures without text can be.
+
+    Raises `UnreadableFile` if there is none.
+    """
+    pages = found.pages
     if not any(page.text for page in pages):
         if any(page.lost for page in pages):
             raise UnreadableFile(
                 name, "has fonts that do not say which letters they show, or say it falsely; run OCR on it first"
             )
-        raise UnreadableFile(name, f"has no text on its {len(pages)} pages; if it was scanned, run OCR on it first")
-    csl: dict[str, Any] = {"title": title, "author": [{"literal": author}] if author else []}
-    text, at = places.joined(Part(f"page {number}", page.text) for number, page in enumerate(pages, 1))
+        advice = pdf_pages.FOUND_NOTHING if any(page.ocr for page in pages) else advice
+        pictures = ", which are pictures" if any(page.scanned for page in pages) else ""
+        raise UnreadableFile(
+            name, f"has no text on its {len(pages)} pages{pictures}{f'; {advice}' if pictures else ''}"
+        )
+    author = [{"literal": found.author}] if found.author else []
+    csl: dict[str, Any] = {"title": found.title, "author": author}
+    text, at = places.joined(
+        Part(f"page {number}{' (OCR)' if page.ocr else ''}", page.text) for number, page in enumerate(pages, 1)
+    )
     csl = {key: value for key, value in csl.items() if value}
-    return FileText(title, text, csl=csl, places=at, notes=notes)
+    notes = (*pdf_pages.notes(pages, advice), *found.left_out)
+    return FileText(found.title, text, csl=csl, places=at, notes=notes)
 
 
 def _docx(data: bytes, name: str) -> FileText:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -22,11 +22,32 @@ _NO_VALUE = re.compile(
 )
 """A formula without a result; an empty text is one."""
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})" s="(\d{1,6})"')
-_QUOTED = re.compile(r'"[^"]*"|\\.')
+_TOKEN = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*].'
+    r"|(?P<digit>[0#?][0#?,.]*)|(?P<sign>.)",
+    re.S,
+)
+"""The pieces of the code of a number format: text, a currency, a condition, a space, digits, any other sign."""
+_SIGNS = frozenset("%$€£¥ ")
+"""What a number format shows as it is."""
 _PROMPT = re.compile(rb'<dataValidation [^>]{0,999}\bprompt="')
 _HEAD = re.compile(rb"<headerFooter.{0,20000}?</headerFooter>", re.S)
 _CODE = re.compile(r'&(?:"[^"]{0,99}"|\d{1,3}|K[0-9A-F+-]{5,6}|[A-Z])')
 """Fonts, sizes, and fields such as the number of the page."""
+
+
+class Around(Struct, frozen=True):
+    """What a cell shows before and after its number; a share is shown as a hundred times as much."""
+
+    before: str = ""
+    after: str = ""
+
+    @property
+    def share(self) -> bool:
+        return "%" in (self.before.strip(), self.after.strip())
+
+
+SHARE = Around(after="%")
 
 
 class Beside(Struct):
@@ -36,8 +57,8 @@ class Beside(Struct):
     """By the name of the sheet."""
     hidden: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    percent: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
-    """The rows and columns of the cells that are shown as shares, by the name of the sheet."""
+    shown: dict[str, dict[tuple[int, int], Around]] = field(default_factory=dict)
+    """How the numbers of cells are shown, by the name of the sheet and their rows and columns."""
     cut: list[str] = field(default_factory=list)
     """What is beyond the limits."""
     without_value: int = 0
@@ -60,30 +81,52 @@ def beside(package: Package) -> Beside:
     found = Beside()
     if _MAIN not in package.names:
         return found  # a binary workbook (xlsb)
-    related, styles = package.related(_MAIN), _percent_styles(package)
+    related, styles = package.related(_MAIN), _number_styles(package)
     for sheet in package.xml(_MAIN).iter("{*}sheet"):
         name, part = sheet.get("name", ""), related.get(sheet.get(f"{R}id", ""), ("", ""))[1]
         if sheet.get("state") in ("hidden", "veryHidden"):
             found.hidden.append(f"sheet {name}")
         if part in package.names:
-            shares = found.percent.setdefault(name, set())
-            found.lines[name] = [*_heads(package, part, found, styles, shares), *_parts(package, part, found)]
+            shown = found.shown.setdefault(name, {})
+            found.lines[name] = [*_heads(package, part, found, styles, shown), *_parts(package, part, found)]
     return found
 
 
-def _percent_styles(package: Package) -> frozenset[bytes]:
-    """Return the numbers of the styles that show a number as a share."""
+def _number_styles(package: Package) -> dict[bytes, Around]:
+    """Return what is shown around a number, by the number of the style."""
     if _STYLES not in package.names:
-        return frozenset()
+        return {}
     root = package.xml(_STYLES)
-    codes = {each.get("numFmtId"): each.get("formatCode", "") for each in root.iter("{*}numFmt")}
-    known = {"9", "10", *(key for key, code in codes.items() if "%" in _QUOTED.sub("", code))}
-    styles = [each.get("numFmtId") for each in root.iterfind("{*}cellXfs/{*}xf")]
-    return frozenset(str(at).encode() for at, key in enumerate(styles) if key in known)
+    codes = {each.get("numFmtId"): around(each.get("formatCode", "")) for each in root.iter("{*}numFmt")}
+    codes |= dict.fromkeys(("9", "10"), SHARE)
+    styles = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
+    return {str(at).encode(): shown for at, each in styles if (shown := codes.get(each.get("numFmtId")))}
+
+
+def around(code: str) -> Around | None:
+    """Return what a number format shows around a number; None for nothing, and for dates and fractions.
+
+    >>> around('#,##0.00 "EUR"'), around("0.0%"), around("dd.mm.yyyy")
+    (Around(before='', after='EUR'), Around(before='', after='%'), None)
+    """
+    before, after, digits = "", "", 0
+    for token in _TOKEN.finditer(code.partition(";")[0]):
+        if token["digit"]:
+            if token["digit"].endswith(","):  # shown in thousands
+                return None
+            digits += not (after == "" and digits)
+            continue
+        sign = token["sign"] or ""
+        if sign and sign not in _SIGNS and sign != ",":
+            return None
+        text = (token["quoted"] or token["escaped"] or token["currency"] or sign).replace(",", "")
+        before, after = (before, after + text) if digits else (before + text, after)
+    found = Around(before.strip(), after.strip())
+    return found if digits == 1 and (found.before or found.after) else None
 
 
 def _heads(
-    package: Package, part: str, found: Beside, styles: frozenset[bytes], shares: set[tuple[int, int]]
+    package: Package, part: str, found: Beside, styles: Mapping[bytes, Around], shown: dict[tuple[int, int], Around]
 ) -> Iterator[str]:
     """Yield the head and the foot of the printed page; a sheet may be too big to be parsed as a whole."""
     from lxml import etree
@@ -95,7 +138,7 @@ def _heads(
         found.without_value += len(_NO_VALUE.findall(whole[:cut]))
         for across, down, style in _CELL.findall(whole[:cut]) if styles else ():
             if style in styles:
-                shares.add((int(down), _column(across)))
+                shown[int(down), _column(across)] = styles[style]
         end = whole[cut:]
     found.left_out["message of an input cell"] += len(_PROMPT.findall(end))
     for head in _HEAD.findall(end):

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from research.web import grid, open_documents, sheets
+from research.web.figures import figure
 from research.web.packages import BROKEN, OLE, Package, transitional
 from research.web.places import Part, columns_of
-from research.web.sheets import Beside
+from research.web.sheets import Around, Beside
 from research.web.table import MAX_CELLS, MAX_COLUMNS, MAX_TABLES, Cell, Column, ColumnType, Table
 from research.web.table_text import as_text, beyond, long_cells
 
@@ -60,9 +61,9 @@ def _sheets(data: bytes, around: Beside) -> tuple[list[Part], list[Table]]:
             rows = [[_cell(each) for each in row[:width]] for row in sheet.to_python(nrows=most)] if most else []
             room -= len(rows) * width
             top, left = sheet.start[0] + 1, sheet.start[1] + 1
-            for down, across in around.percent.get(name, ()):
+            for (down, across), shown in around.shown.get(name, {}).items():
                 if top <= down < top + len(rows) and left <= across < left + width:
-                    rows[down - top][across - left] = _share(rows[down - top][across - left])
+                    rows[down - top][across - left] = _shown(rows[down - top][across - left], shown)
             found = grid.table(rows, name, row=top, column=left)
             if found is None:
                 around.cut += beyond(f"sheet {name}: ", "rows", min(len(rows), _LINES), sheet.height)
@@ -97,9 +98,15 @@ def _cell(value: Any) -> Cell:
     return value if isinstance(value, str | int) else str(value)
 
 
-def _share(value: Cell) -> Cell:
-    """Return a number as it is shown where its cell shows shares: 12.5% for 0.125."""
-    return f"{value * 100:.10g}%" if isinstance(value, int | float) else value
+def _shown(value: Cell, around: Around) -> Cell:
+    """Return a number as its cell shows it, 12.5% for 0.125 or 3 EUR, if that can be read as a number again."""
+    if not isinstance(value, int | float):
+        return value
+    number = f"{value * 100:.10g}" if around.share else f"{value:.15g}"
+    number += "0" * (len(number.partition(".")[2]) == 3)  # 1.234 alone could be a thousand
+    text = f"{around.before} {number} {around.after}".strip().replace(" %", "%")
+    found = figure(text)
+    return text if found and found.unit else value
 
 
 def _lines(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Recognise pages that stand in front of the content: robot checks, consent, sign-in, "turn on JavaScript", "not found".
 
-A server sends them with status 200, and one that is cited looks like a source.  Only a short page can be one, so words
-such as "access denied" inside an article mean nothing.
+A server sends them with status 200, and one that is cited looks like a source.  Only a page that says little can be one, so
+words such as "access denied" in an article mean nothing.  In languages and of kinds that no word here names, a wall is
+recognised by the site showing it at any address (`fetch`).
 """
 
 from __future__ import annotations
@@ -20,9 +21,17 @@ _BESIDE = 80
 """Longest text of a question for consent that speaks of something else."""
 _PROSE = 200
 """Length of a paragraph that only content has."""
+_MUCH, _FIGURES = 350, 3
+"""Text beside titles, links and forms, in characters, and figures in it, that only content has."""
 _UNSEEN = ("script", "style", "noscript", "template", "head", "svg")
 _SHOWN = f"//text()[not({' or '.join(f'ancestor::{name}' for name in _UNSEEN)})]"
 """The text that a browser shows with scripts."""
+_AROUND = (*_UNSEEN, "header", "nav", "footer", "form", "button", "a", "label", "h1", "h2", "h3")
+_SAID = f"//body//text()[not({' or '.join(f'ancestor::{name}' for name in _AROUND)})]"
+"""What a page says, without its titles, links and forms."""
+_DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Letters that say as much as three others."""
+_FIGURE = re.compile(r"(?<![\w.,])\d[\d.,:]*")
 
 _ROBOT = re.compile(
     r"just a moment|attention required|(?:access|request)(?: to this page)?(?: has been| was)? (?:denied|blocked)"
@@ -71,11 +80,21 @@ _REFRESH = re.compile(
     r"(\d{1,5}(?:\.\d{0,9})?)[\s;,]{1,9}(?:url\s{0,9}=\s{0,9})?(?:\"([^\"]*)\"?|'([^']*)'?|([^\"'\s]\S*))", re.I
 )
 
-Wall = Literal["robot", "missing", "consent", "members", "script", ""]
+Wall = Literal["robot", "missing", "consent", "members", "script", "parked", "same", ""]
 
 
-def wall(tree: HtmlElement, title: str) -> Wall:
-    """Return what stands in place of the content; empty for a page that has some."""
+def says_little(tree: HtmlElement) -> bool:
+    """Return whether a page has so little text and so few figures that it may stand in front of the content."""
+    said = _line(" ".join(tree.xpath(_SAID)))
+    return len(said) + 2 * len(_DENSE.findall(said)) <= _MUCH and len(_FIGURE.findall(said)) < _FIGURES
+
+
+def wall(tree: HtmlElement, title: str, host: str = "") -> Wall:
+    """Return what stands in place of the content; empty for a page that has some.  `host` is where the page is, if known."""
+    if not says_little(tree):
+        return ""
+    if host and _offers(tree, host):
+        return "parked"
     texts = list(filter(None, map(_line, tree.xpath(_SHOWN))))
     shown = " ".join(texts)
     if len(shown) > _SHORT or any(len(_line(each.text_content())) > _PROSE for each in tree.iter("p")):
@@ -97,6 +116,14 @@ def wall(tree: HtmlElement, title: str) -> Wall:
     if (not shown and unscripted) or (len(shown) <= _BARE and _SCRIPT.search(shown) and tree.xpath("//script")):
         return "script"
     return ""
+
+
+def _offers(tree: HtmlElement, host: str) -> bool:
+    """Return whether a page is about its own host, and sends its readers elsewhere with the name of it."""
+    name = host.removeprefix("www.")
+    links = (str(each.get("href") or "").lower() for each in tree.iter("a"))
+    elsewhere = any(name in link.partition("://")[2].partition("/")[2] for link in links)
+    return elsewhere and any(name in each.text_content().lower() for each in tree.iter("h1", "h2"))
 
 
 def refresh(tree: HtmlElement) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 from pathlib import Path
 
@@ -396,3 +397,15 @@ def test_the_switch_that_ends_runs_without_news_is_part_of_the_recipe(visit: Vis
     bench = opened(home)
     (row,) = bench.store.runs()
     assert row.recipe.novelty is False
+
+
+def test_pages_are_read_as_of_a_day_where_an_archive_is_set_up(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_ARCHIVE", "https://archive.org")
+    app = visit(home)
+    next(each for each in app.date_input if each.label == "Read pages as of").set_value(
+        datetime.date(2024, 6, 30)
+    ).run()
+    assert not app.exception
+    assert "pages as of 2024-06-30" in texts(app)

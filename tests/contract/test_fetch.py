@@ -408,12 +408,53 @@ def test_a_page_in_front_of_the_content_is_no_source(site: Site, name: str) -> N
     assert error.value.code == "unreadable"
 
 
+GONE = "<title>Mairie</title><h1>Oups</h1><p>Ce que vous cherchez n'est plus ici.</p><a href=/>Accueil</a>"
+OWN = "<title>Mairie</title><h1>Marché</h1><p>Il se tient place de la Halle, le samedi.</p><a href=/>Accueil</a>"
+
+
+@pytest.mark.parametrize(
+    ("page", "elsewhere", "is_page"),
+    [(GONE, GONE, False), (OWN, GONE, True), (OWN, "", True), (ARTICLE, ARTICLE, True)],
+)
+def test_what_a_site_shows_at_any_address_is_no_page(
+    site: Site, monkeypatch: pytest.MonkeyPatch, page: str, elsewhere: str, is_page: bool
+) -> None:
+    monkeypatch.setattr("research._util.network.is_public", lambda _: True)
+    url = site.says("/vie/marche", page, content_type="text/html; charset=utf-8")
+    site.says("/vie/no-such-page-7f3e9a1c", elsewhere, 200 if elsewhere else 404, content_type="text/html")
+    if is_page:
+        assert fetch(url, policy=site.policy).text
+        return
+    with pytest.raises(ToolError, match="shows what its site shows at any address") as error:
+        fetch(url, policy=site.policy)
+    assert error.value.code == "unreadable"
+
+
+def test_a_private_site_is_asked_for_nothing_else(site: Site) -> None:
+    assert fetch(site.says("/a/b", OWN, content_type="text/html"), policy=site.policy).text
+    assert [path for path, _ in site.asked] == ["/a/b"]
+
+
+@pytest.mark.parametrize(("there", "is_page"), [("broker.example/?d={}", False), ("social.example/share", True)])
+def test_a_host_that_is_for_sale_is_no_source(site: Site, there: str, is_page: bool) -> None:
+    host = site.host.partition(":")[0]
+    text = f"<h1>{host}</h1><p>Angebot abgeben</p><a href='https://{there.format(host)}'>hier</a>"
+    url = site.says("/", text, content_type="text/html")
+    if is_page:
+        assert fetch(url, policy=site.policy).text
+        return
+    with pytest.raises(ToolError, match="only offers its own name for sale"):
+        fetch(url, policy=site.policy)
+
+
 CONTENT = {
     "about walls": "<title>Captchas</title><h1>Are you a robot?</h1><p>" + "A captcha keeps robots out. " * 12,
     "beacon": ARTICLE.replace("alert(1)", "src='/cdn-cgi/challenge-platform/scripts/jsd/main.js'"),
     "short": "<title>Zelkova dam</title><p>The dam is 93 metres high.</p>",
     "banner": ARTICLE.replace("<nav>", "<div>We use cookies <button>Accept</button></div><nav>"),
     "noscript": ARTICLE.replace("<nav>", "<noscript>Please enable JavaScript</noscript><nav>"),
+    "about parking": "<title>Trade</title><h1>This domain may be for sale</h1><p>Of 100 names, 30 are sold, for 4,000 dollars.</p>",
+    "about 404 in German": "<title>404</title><h1>Seite nicht gefunden</h1><p>1992 erfunden; von 100 Verweisen führen 38 ins Leere.</p>",
     "route 404": "<title>Bus routes</title><p>Route 404 runs from Lind to Rost every day, except on Sundays.</p>",
 }
 

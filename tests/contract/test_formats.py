@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 
 from research.config.settings import load
 from research.sandbox import WarmProcesses
@@ -176,3 +178,64 @@ def test_a_new_process_reads_tables_of_any_format(suffix: str, monkeypatch: pyte
     with closing(WarmProcesses("research.web.reader_process")) as new:
         monkeypatch.setattr(isolated, "_processes", new)
         assert read_isolated(data, suffix, "n") == readers.read_bytes(data, suffix, "n")
+
+
+def test_a_chapter_that_declares_no_encoding_is_in_utf_8() -> None:
+    opf = (
+        '<package xmlns="http://www.idpf.org/2007/opf"><manifest><item id="a" href="a.xhtml"/></manifest>'
+        '<spine><itemref idref="a"/></spine></package>'
+    )
+    container = '<container xmlns="urn:x"><rootfiles><rootfile full-path="c.opf"/></rootfiles></container>'
+    chapter = '<html xmlns="http://www.w3.org/1999/xhtml"><body><p>Fußnote, 脚注</p></body></html>'
+    parts = {"mimetype": "application/epub+zip", "META-INF/container.xml": container, "c.opf": opf, "a.xhtml": chapter}
+    assert readers.read_bytes(desk.zipped(parts), ".epub", "a").text == "Fußnote, 脚注"
+
+
+def test_a_share_of_an_ods_is_read_as_it_is_shown() -> None:
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")
+    )
+    share = '<table:table-cell office:value-type="percentage" office:value="0.125"><text:p>12,5 %</text:p></table:table-cell>'
+    words = [
+        f'<table:table-cell office:value-type="string"><text:p>{each}</text:p></table:table-cell>'
+        for each in ("town", "share", "other", "Lind", "Rost")
+    ]
+    rows = ["".join(words[:3]), words[3] + share * 2, words[4] + share * 2]
+    table = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    content = (
+        f'<office:document-content {names}><office:body><office:spreadsheet><table:table table:name="S">{table}'
+        "</table:table></office:spreadsheet></office:body></office:document-content>"
+    )
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    manifest = (
+        '<m:manifest xmlns:m="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+        f'<m:file-entry m:full-path="/" m:media-type="{kind}"/></m:manifest>'
+    )
+    data = desk.zipped({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
+    (found,) = readers.read_bytes(data, ".ods", "a").tables
+    assert [(column.name, column.unit) for column in found.columns] == [("town", ""), ("share", "%"), ("other", "%")]
+    assert found.rows[0] == ("Lind", 12.5, 12.5)
+
+
+@pytest.mark.parametrize(
+    ("code", "unit", "value"),
+    [
+        ('#,##0.00 "EUR"', "EUR", 1234.125),
+        ("[$€-407] #,##0.00", "€", 1234.125),
+        ("0.0%", "%", 123412.5),
+        ('0.0 "kg"', "kg", 1234.125),
+        ('#,##0, "k€"', "", 1234.125),
+        ("#,##0.00;(#,##0.00)", "", 1234.125),
+        ("(#,##0)", "", 1234.125),
+    ],
+)
+def test_the_unit_that_a_number_format_shows_is_read(code: str, unit: str, value: float) -> None:
+    written = io.BytesIO()
+    with xlsxwriter.Workbook(written, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["town", "sum"])
+        for row, town in enumerate(("Lind", "Rost"), 1):
+            sheet.write(row, 0, town)
+            sheet.write(row, 1, 1234.125, book.add_format({"num_format": code}))
+    (found,) = readers.read_bytes(written.getvalue(), ".xlsx", "a").tables
+    assert (found.columns[1].unit, found.rows[0][1]) == (unit, value)

@@ -17,7 +17,7 @@ from pypdf.errors import DependencyError
 from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringObject
 
 from research.errors import ConfigError
-from research.web import isolated
+from research.web import isolated, scans
 from research.web.isolated import read_file, read_isolated
 from research.web.places import Place
 from research.web.readers import SUFFIXES, FileText, Link, UnreadableFile, bounded, read_bytes
@@ -255,9 +255,7 @@ def test_a_page_that_is_a_picture_is_said() -> None:
             {NameObject("/XObject"): DictionaryObject({NameObject("/I"): picture})}
         )
 
-    assert read_bytes(changed_pdf(scanned), ".pdf", "n").notes == (
-        "page 2: a picture without text; run OCR on the file to read it",
-    )
+    assert read_bytes(changed_pdf(scanned), ".pdf", "n").notes == (f"page 2: a picture without text; {scans.INSTALL}",)
 
 
 def lines(*texts: str) -> bytes:
@@ -357,7 +355,7 @@ REFUSED = {
         ".pdf",
         "encrypted; save it without",
     ),
-    "scanned pdf": (pdf("", ""), ".pdf", "no text on its 2 pages; if it was scanned, run OCR"),
+    "scanned pdf": (pdf("", ""), ".pdf", "has no text on its 2 pages"),
     "garbage docx": (b"garbage", ".docx", "a damaged docx"),
     "half a docx": (word()[:5000], ".docx", "a damaged docx"),
     "docx without document": (without("word/document.xml"), ".docx", "a damaged docx"),

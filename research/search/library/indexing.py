@@ -79,13 +79,13 @@ def add_folder(
     `known_texts` holds what was read from files already, by the SHA-256 of their content.  Raises `ConfigError` for a
     missing folder, or one without a readable file that fits into the `quota`.
     """
-    from research.web.readers import SUFFIXES
+    from research.web import readers, scans
 
     folder = storage.existing_folder(path)
-    files, unreadable = storage.files(folder, SUFFIXES)
+    files, unreadable = storage.files(folder, readers.SUFFIXES)
     connection = library.connection()
     row = connection.execute("SELECT id FROM collections WHERE name = ?", [str(folder)]).fetchone()
-    known = storage.fingerprints(connection, row[0]) if row else {}
+    known = storage.fingerprints(connection, row[0], scans.INSTALL * bool(scans.program())) if row else {}
     usage = Usage(connection, library.path.parent, str(folder), quota)
     indexed = unchanged = 0
     partial = list[tuple[Path, str]]()
@@ -120,7 +120,7 @@ def add_folder(
                 partial += [(file, note) for note in read.notes]
     if not indexed and not unchanged and row is None:
         reasons = "".join(f"; {file.name}: {reason}" for file, reason in unreadable[:5])
-        raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(SUFFIXES))})")
+        raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(readers.SUFFIXES))})")
     with library.writing():
         storage.delete(connection, known)
         overview.record_indexing(connection, str(folder), time.time(), unreadable)

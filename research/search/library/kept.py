@@ -83,21 +83,18 @@ class KeptPages:
             )
             connection.execute("UPDATE collections SET indexed = ? WHERE id = ?", [now / 1e9, scope])
 
-    def copy(self, url: str, why: str) -> FetchedPage | None:
-        """Return the copy of a page that cannot be read now for this reason; None if there is none."""
+    def copy(self, urls: Iterable[str], why: str) -> FetchedPage | None:
+        """Return the copy of a page, by any of its addresses, that cannot be read now for this reason; None if there is none."""
         from research.web.fetch import FetchedPage
 
-        row = (
-            self._library.connection()
-            .execute(
-                f"SELECT url, title, text, csl, mtime, notes FROM documents WHERE url = ? AND collection = ({_SHOWN})",
-                [url, PAGES],
-            )
-            .fetchone()
+        found = self._rows(
+            f"SELECT url, title, text, csl, mtime, notes FROM documents WHERE url IN {_LISTED} AND collection = ({_SHOWN})",
+            urls,
+            PAGES,
         )
-        if row is None:
+        if not found:
             return None
-        address, title, text, csl, read, notes = row
+        address, title, text, csl, read, notes = found[0]
         note = say("read from a copy kept on {day}, because: {why}", day=_day(read), why=why)
         return FetchedPage(
             address, title, text, "text/html", csl=decoding.decode(csl, dict), notes=(note, *notes.splitlines()[1:])

@@ -64,6 +64,7 @@ _VERSIONS = (
         """CREATE TABLE readings (document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
         run TEXT NOT NULL, deleted REAL, PRIMARY KEY (document, run)) WITHOUT ROWID""",
         "CREATE INDEX readings_run ON readings (run)",
+        "CREATE INDEX documents_read ON documents (collection, mtime, bytes)",  # which are the oldest must not read the texts
     ),
 )
 

@@ -83,10 +83,13 @@ def ensure_collection(connection: sqlite3.Connection, name: str) -> int:
     return found
 
 
-def fingerprints(connection: sqlite3.Connection, collection: int) -> dict[str, tuple[int, str]]:
-    """Return the modification time in ns and the SHA-256 of each document of a collection, by url."""
-    rows = connection.execute("SELECT url, mtime, sha256 FROM documents WHERE collection = ?", [collection])
-    return {url: (mtime, digest) for url, mtime, digest in rows}
+def fingerprints(connection: sqlite3.Connection, collection: int, again: str = "") -> dict[str, tuple[int, str]]:
+    """Return the modification time in ns and the SHA-256 of each document of a collection, by url.
+
+    Those with the words `again` in their notes have none, so that they are read again.
+    """
+    rows = connection.execute("SELECT url, mtime, sha256, notes FROM documents WHERE collection = ?", [collection])
+    return {url: (0, "") if again and again in notes else (mtime, digest) for url, mtime, digest, notes in rows}
 
 
 def delete(connection: sqlite3.Connection, urls: Iterable[str]) -> None:

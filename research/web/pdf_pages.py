@@ -1,0 +1,47 @@
+"""What was read of the pages of a pdf, and what is said of those that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+FOUND_NOTHING = "OCR found no text in it"
+_SHOWN = 10
+"""Most pages that a note names."""
+
+
+class Page(Struct, frozen=True):
+    """What was read of a page."""
+
+    text: str
+    lost: bool = False
+    """Whether some of its text cannot be decoded."""
+    scanned: bool = False
+    """Whether it has no text but a picture."""
+    unsure: bool = False
+    """Whether it has a table of which the columns are not known."""
+    ocr: bool = False
+    """Whether its text was looked for in a picture."""
+
+
+def notes(found: Sequence[Page], advice: str) -> tuple[str, ...]:
+    """Return what was not read of the pages and why; `advice` is how a picture is read."""
+    font = "text left out, because its font does not say, or says falsely, which letters it shows"
+    columns = "a table with empty cells, of which the columns are uncertain; compare its figures with the file"
+    told = {
+        f"{font}; run OCR on the file to read it": [page.lost for page in found],
+        f"a picture without text; {advice}": [page.scanned and not page.ocr for page in found],
+        f"a picture without text; {FOUND_NOTHING}": [page.scanned and page.ocr for page in found],
+        "read from a picture with OCR; compare names and figures with the file": [
+            page.ocr and not page.scanned for page in found
+        ],
+        columns: [page.unsure for page in found],
+    }
+    numbers = {why: [number for number, each in enumerate(flags, 1) if each] for why, flags in told.items()}
+    return tuple(f"{_named(those)}: {why}" for why, those in numbers.items() if those)
+
+
+def _named(numbers: Sequence[int]) -> str:
+    shown = ", ".join(map(str, numbers[:_SHOWN])) + (f" and {len(numbers) - _SHOWN} more" if numbers[_SHOWN:] else "")
+    return f"page{'s' if len(numbers) > 1 else ''} {shown}"
