@@ -47,19 +47,8 @@ LINE = FIELD
 """Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
 
 _NO_TITLES = frozenset(
-    (
-        "",
-        "untitled",
-        "untitled document",
-        "unbenannt",
-        "sans titre",
-        "sin título",
-        "无标题",
-        "無標題",
-        "無題",
-        "document",
-    )
-    + ("document1", "dokument1", "presentation", "presentation1", "powerpoint presentation", "doc1", "slide 1")
+    ",untitled,untitled document,unbenannt,sans titre,sin título,无标题,無標題,無題,document,document1,dokument1,"
+    "presentation,presentation1,powerpoint presentation,doc1,slide 1".split(",")
 )
 """What programs call a new file."""
 _LINK_LINE, _URL = 120, 2000

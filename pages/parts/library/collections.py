@@ -15,6 +15,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, when
 from research.defaults import FACTBOOK, PAGES
 from research.errors import REFUSED
+from research.exports.progress import place_name
 from research.search.library.indexing import FolderReport
 from research.search.library.kept import BYTES, MOST
 from research.search.library.overview import CollectionInfo
@@ -28,9 +29,9 @@ EVERY_S = 2.0
 
 
 def title(name: str) -> str:
-    """Return the title of a collection; not escaped for Markdown."""
+    """Return the title of a collection, or the name of a search service; not escaped for Markdown."""
     ours = {FACTBOOK: t("CIA World Factbook"), PAGES: t("Pages read")}
-    return ours.get(name) or Path(name).name or name
+    return ours.get(name) or place_name(name)
 
 
 def draw(bench: Workbench) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import streamlit as st
@@ -13,7 +12,7 @@ from pages.parts.shared import form_state
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import unique_labels
-from research.defaults import FACTBOOK, PAGES
+from research.defaults import FACTBOOK
 from research.events.recipe import FOLDERS, LIBRARY
 from research.search.web import configured
 from research.workbench.workbench import Workbench
@@ -111,6 +110,4 @@ def _with_service(place: str, key: str) -> None:
 
 
 def _title(name: str) -> str:
-    if name == "web":
-        return t("Web")
-    return collections.title(name) if name in (FACTBOOK, PAGES) or Path(name).is_absolute() else name
+    return t("Web") if name == "web" else collections.title(name)

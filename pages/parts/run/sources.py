@@ -14,10 +14,8 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICTS, count, times
 from research.citations import cited
-from research.defaults import FACTBOOK, PAGES
 from research.errors import REFUSED
 from research.events.view import RunView, searched
-from research.exports.progress import place_name
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import Citation, Source
@@ -82,18 +80,13 @@ def images(view: RunView) -> None:
 def looked(view: RunView) -> None:
     """Draw what the run searched, and what of it had nothing to show."""
     found = searched(view)
-    said = [plain(place(name)) for name, each in found.items() if each.results]
-    empty = [plain(place(name)) for name, each in found.items() if not each.results]
+    said = [plain(collections.title(name)) for name, each in found.items() if each.results]
+    empty = [plain(collections.title(name)) for name, each in found.items() if not each.results]
     told = [t("Searched: {places}", places=", ".join(said))] if said else []
     if empty:
         told.append(t("Searched, nothing found: {places}", places=", ".join(empty)))
     if told:
         st.caption(" · ".join(told))
-
-
-def place(name: str) -> str:
-    """Return the name of a collection or service, not escaped for Markdown."""
-    return collections.title(name) if name in (FACTBOOK, PAGES) else place_name(name)
 
 
 def draw(view: RunView, report: str) -> None:

@@ -21,8 +21,15 @@ from research.search import embedders
 from research.workbench.workbench import Workbench
 
 FIELDS: Final = (
-    *("model", "judge", "verifier", "reader", "keep_pages"),
-    *("python_tool", "search_cache_s", "gguf_context", "embedder"),
+    "model",
+    "judge",
+    "verifier",
+    "reader",
+    "keep_pages",
+    "python_tool",
+    "search_cache_s",
+    "gguf_context",
+    "embedder",
 )
 READERS: Final = {"direct": later("Built-in reader"), "jina": later("Jina Reader (sees every address)")}
 KEEPING: Final = {"on": later("In the library, for later runs and checks"), "off": later("Do not keep them")}
