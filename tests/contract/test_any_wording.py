@@ -89,6 +89,7 @@ def test_an_instruction_in_the_question_is_not_followed(bench: Workbench) -> Non
         ("尼日利亚的森林覆盖率和加蓬相比差多少个百分点？", "72.4"),
         ("What is Bangladesh's population density per square kilometre?", "per sq km"),
         ("Out of Algeria, Tunisia and Libya, in which one do people live longest?", "**Algeria** has the longest"),
+        ("Which has the longer coastline, Croatia or Greece?", "**Greece** has the longer coastline: **13,676 km**"),
         ("澳大利亚和新西兰一共有多少人？", "32,652,132"),
         ("比利时和荷兰哪个国家人口更多？", "**荷兰**的总人口更多"),
         ("By how much did Uzbekistan's imports outweigh its exports in 2024, in dollars?", "$17.451 billion"),

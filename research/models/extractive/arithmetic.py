@@ -15,6 +15,7 @@ from research.models.extractive.question import Question
 from research.models.extractive.verdict import Finding, Hindrance
 
 _MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]{0,80}?)\s{1,9}(?P<figure>\d[\d,.]{0,40})\s{0,9}(?:km|%)")
+_ASIDE = re.compile(r"\([^()]{0,300}\)")
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
 
@@ -74,7 +75,7 @@ def hindrance(facts: Sequence[Fact], *, measures: bool = True) -> Hindrance | No
     """Return why figures cannot be compared or added: one figure only, other units, or other `measures` if these count."""
     if len(facts) < 2 or len({(fact.title, fact.line) for fact in facts}) < len(facts):
         return Hindrance("same")
-    if any(amount_of(fact) is None or len(_MEMBER.findall(fact.value)) > 1 for fact in facts):
+    if any(amount_of(fact) is None or len(_MEMBER.findall(_ASIDE.sub(" ", fact.value))) > 1 for fact in facts):
         return Hindrance("number")
     units = unlike(amounts_of(facts))
     if units:
