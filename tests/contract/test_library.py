@@ -140,6 +140,7 @@ def test_the_factbook_is_indexed_once(world: Library, documents: dict[str, factb
         ("capital of the Ivory Coast", "Côte d'Ivoire · Government"),
         ("cote d'ivoire cocoa exports", "Côte d'Ivoire · Economy"),
         ("highest point in Japan", "Japan · Geography"),
+        ("芬兰 real GDP per capita", "Finland · Economy"),
     ],
 )
 def test_the_section_with_the_answer_ranks_first(world: Library, query: str, title: str) -> None:
@@ -183,6 +184,15 @@ def test_a_comparison_is_quoted_with_the_line_of_the_country_asked_about(world: 
 )
 def test_what_the_query_names_ranks_before_what_contains_its_words(world: Library, query: str, title: str) -> None:
     assert world.search(query)[0].title == title
+
+
+def test_documents_that_do_not_mention_what_the_query_names_are_left_out(world: Library) -> None:
+    found = world.search("Norway electricity generation sources")
+    assert len(found) > 3 and all("Norway" in f"{each.title} {each.quote}" for each in found)
+
+
+def test_a_query_that_names_nothing_known_gets_all_that_fits(world: Library) -> None:
+    assert len(world.search("electricity generation sources")) == 10
 
 
 def test_a_long_document_is_quoted_across_the_end_of_a_passage(tmp_path: Path) -> None:

@@ -18,6 +18,12 @@ def test_lines_relevant_to_the_goal_are_kept_in_order() -> None:
     ]
 
 
+def test_lines_beside_the_goal_do_not_fill_up_the_limit() -> None:
+    people = [f"Japan has {n} million people." for n in range(100, 115)]
+    text = "\n".join([*people, *[f"The weather of day {n} was fine." for n in range(500)]])
+    assert reduce(text, "people of Japan", 900).splitlines() == [*people]
+
+
 @pytest.mark.parametrize("gap", [" ", ""])
 def test_a_page_of_one_line_is_reduced_by_sentences(gap: str) -> None:
     other, wanted = "法国的首都是巴黎。", "日本的人口是一亿二千万。"

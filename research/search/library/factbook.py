@@ -15,9 +15,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from research._util.glossary import chinese_places
 from research.search.library.comparisons import TITLE, Country, address, comparisons, country, slug
 
-_LAYOUT = 2
+_LAYOUT = 3
 """Version of the conversion; increased whenever it makes different text from the same data."""
 
 # Entities whose conventional short form is missing or ambiguous.
@@ -82,7 +83,8 @@ def documents() -> Iterator[Document]:
     compared: list[Country] = []
     for code in list_countries():
         entity: dict[str, Any] = load_country(code).to_dict()
-        name, others = _name(code, entity), _other_names(code, entity)
+        name = _name(code, entity)
+        others = "; ".join([_other_names(code, entity), *dict.fromkeys(chinese_places(name))])
         whole: list[str] = []
         for section, fields in entity.items():
             lines = [line for field, parts in fields.items() for line in _field(field, parts)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from research.search.library import storage
 from research.search.library.factbook import Document
 from research.search.relevance import scores
-from research.text import STOP_WORDS, content_tokens, line_tokens, segment
+from research.text import STOP_WORDS, content_tokens, line_tokens, segment, without_accents
 
 _WORDS = 64
 """Words of a query that are used; the rest is ignored."""
@@ -23,6 +23,8 @@ _STRAY, _NEAR = 1 / 3, 0.6
 """Shares of the query that the best document contains, as shares of it: see `shown`."""
 _NAMED = 0.75
 """Share of the best coverage from which a document about what the query names comes first."""
+_LEAST, _MOST = 3, 30
+"""Results beside which those that do not mention what the query names are left out, and documents looked at for that."""
 _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
@@ -138,12 +140,51 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
     return sorted(found, key=lambda each: -each.score)
 
 
+def to_the_point(
+    query: str, ranked: Sequence[Ranked], texts: Callable[[Document], Sequence[str]], collections: Mapping[str, str]
+) -> list[Ranked]:
+    """Leave out the documents that say nothing of what the query names, such as other countries.
+
+    This concerns the collections that have documents about what is named; `collections` has that of each URL.  A query
+    that names nothing, or only names, gets all.  Of what is named, only those documents stay that say something of the
+    rest of the query.  There are at least three results, unless a named one has as much of the query as any.  `texts`
+    returns what a document says that fits the query.
+    """
+    wanted = frozenset(content_tokens(query))
+    subjects = _named((each.document for each in ranked), wanted)
+    names = [name for document in subjects for name in _names(document)]
+    rest = wanted.difference(*names)
+    if not subjects or not rest:
+        return list(ranked)
+    homes = {collections.get(document.url) for document in subjects}
+    most = max(each.coverage for each in ranked)
+    words = {word: re.compile(rf"(?<![a-z]){re.escape(word)}", re.I) for word in rest.union(*names)}
+
+    def fits(each: Ranked) -> bool:
+        if collections.get(each.document.url) not in homes:
+            return True
+        text = without_accents("\n".join([each.document.title, *texts(each.document)]))
+        said = {word for word, pattern in words.items() if pattern.search(text)}
+        named = each.document in subjects or any(name <= said for name in names)
+        return named and not rest.isdisjoint(said) and each.coverage >= _STRAY * most
+
+    kept = [each for each in ranked[:_MOST] if fits(each)]
+    spare = 0 if any(each.coverage == most for each in kept) else max(0, _LEAST - len(kept))
+    others = [each for each in ranked if each not in kept][:spare]
+    return [each for each in ranked if each in kept or each in others]
+
+
+def _names(document: Document) -> list[frozenset[str]]:
+    """Return the words of each name of what a document is about."""
+    names = [document.title.partition(" · ")[0], *document.names.split(";")]
+    return [name for name in map(frozenset, map(content_tokens, names)) if name]
+
+
 def _named(documents: Iterable[Document], wanted: frozenset[str]) -> list[Document]:
     """Return the documents whose subject the words name: `Guinea`, but not where they name `Papua New Guinea`."""
     named: dict[Document, frozenset[str]] = {}
     for document in documents:
-        names = [document.title.partition(" · ")[0], *document.names.split(";")]
-        told = [name for name in map(frozenset, map(content_tokens, names)) if name and name <= wanted]
+        told = [name for name in _names(document) if name <= wanted]
         if told:
             named[document] = max(told, key=len)
     return [document for document, name in named.items() if not any(name < other for other in named.values())]

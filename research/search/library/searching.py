@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -71,10 +72,15 @@ def hits(
             [document for document, _ in by_meaning],
         )
     ]
-    best = ranking.shown(by_both, limit)
-    collection_names = overview.collections_of(connection, [document.url for document in best])
+
+    @cache
+    def texts(document: Document) -> list[str]:
+        return storage.around(connection, document.url, passages[document][:_QUOTED])
+
+    collections = overview.collections_of(connection, [each.document.url for each in by_both])
+    best = ranking.shown(ranking.to_the_point(query, by_both, texts, collections), limit)
     quotes = {
-        document: _quote(connection, document, passages[document][:_QUOTED], query, room(rank))
+        document: _quote(document, texts(document), passages[document][0], query, room(rank))
         for rank, document in enumerate(best)
     }
     return [
@@ -89,17 +95,16 @@ def hits(
             cosines.get(document.url),
             ranks[0].get(document),
             ranks[1].get(document),
-            collection_names.get(document.url, ""),
+            collections.get(document.url, ""),
         )
         for document in best
     ]
 
 
-def _quote(connection: sqlite3.Connection, document: Document, passages: Sequence[str], query: str, limit: int) -> str:
+def _quote(document: Document, texts: Sequence[str], nearest: str, query: str, limit: int) -> str:
     """Return the lines of a document that fit the query best; of one found by meaning only, its nearest passage."""
-    texts = storage.around(connection, document.url, passages)
     asked = ranking.asked_about(document, query)
-    return best_quote(texts, asked, limit) or best_quote(texts, query, limit) or beginning(passages[0], limit)
+    return best_quote(texts, asked, limit) or best_quote(texts, query, limit) or beginning(nearest, limit)
 
 
 def titled(connection: sqlite3.Connection, document: Document, quote: str) -> str:
