@@ -77,6 +77,7 @@ def test_a_share_is_answered_with_a_part_of_the_whole(bench: Workbench, question
         "What percentage of Kenya's exports is sold online?",
         "What fraction of Chile's area is owned by foreigners?",
         "What proportion of Japan's imports arrives by air?",
+        "Which of Peru and Chile has the larger Catholic population share?",
     ],
 )
 def test_a_total_is_not_an_answer_to_a_question_for_a_share(bench: Workbench, question: str) -> None:
@@ -131,6 +132,16 @@ def test_a_part_that_was_not_looked_up_is_named(bench: Workbench) -> None:
     )
     assert (view.outcome, [part.status for part in view.parts]) == ("partly_answered", ["answered", "not_found"])
     assert view.parts[1].text == "what is its capital?"
+
+
+def test_two_questions_about_different_places_are_both_answered(bench: Workbench) -> None:
+    view = research.run(
+        "What is the capital of Spain, and which of Spain and Portugal has more airports?", workbench=bench
+    )
+    assert [(part.text, part.status) for part in view.parts] == [
+        ("What is the capital of Spain", "answered"), ("Which of Spain and Portugal has more airports?", "answered"),
+    ]  # fmt: skip
+    assert "**Madrid**" in view.answer and "**365**" in view.answer
 
 
 @pytest.mark.parametrize(

@@ -298,7 +298,9 @@ def _target(
     doubted = AGREE if plain and plain[0].label in _LOOSE else OVERRULE
     if single and plain and (found.sure < LEAST or (len(plain) > 1 and made(text).any > SEVERAL)):
         return (), tuple(dict.fromkeys([*(target.label for target in plain), *found.ranked]))
-    if clean and whole and (agreed or not single or len(plain) > 1 or found.sure < doubted):
+    loose = operation == "compare" and len(plain) == 1 and plain[0].label in _LOOSE
+    trusted = found.sure < doubted if single else not loose or _explained(text, plain[0].label)
+    if clean and whole and (agreed or len(plain) > 1 or trusted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
     enough = OVERRULE if ranked else AGREE if agreed else ACCEPT
@@ -326,6 +328,14 @@ def _literal(text: str, label: str) -> bool:
         return False
     left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
     return bool(left) and set(left) <= set(tokens(label))
+
+
+def _explained(text: str, label: str) -> bool:
+    """Return whether a label has every telling word of a comparison: *Catholic* is not in `Population, total`."""
+    rest = YEAR.sub(" ", masked(text, "")).lower()
+    for concept in concepts():
+        rest = concept.pattern.sub(" ", rest) if concept.label == label else rest
+    return {*content_tokens(rest)} <= filler() | fillers() | {*tokens(label)}
 
 
 def _without_places(text: str, targets: tuple[Target, ...], empty: frozenset[str]) -> tuple[Target, ...]:

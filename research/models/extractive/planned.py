@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from research.models.extractive import chinese
 from research.models.extractive.asked import parts_of
+from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target, parse
 from research.text import has_cjk
 
@@ -52,8 +53,19 @@ def _in_chinese(q: Question, name: str, label: str) -> str:
 def to_answer(evidence: Evidence) -> tuple[str, ...]:
     """Return the questions of a conversation: the user's, those that a plan adds, or the plan's if it leaves some out."""
     if not evidence.planned:
-        return (evidence.question,)
+        return _apart(evidence.question)
     known = proposed(evidence.question)
     if set(known) <= set(evidence.planned):
         return (evidence.question, *(each for each in evidence.planned if each not in (*known, evidence.question)))
     return evidence.planned
+
+
+def _apart(question: str) -> tuple[str, ...]:
+    """Return the parts of a question if each can be answered by itself: all name places, and not the same ones.
+
+    >>> _apart("What is the capital of Chad, and how many people live in Niger?")
+    ('What is the capital of Chad', 'How many people live in Niger?')
+    """
+    parts = [part.text[:1].upper() + part.text[1:] for part in parts_of(question)]
+    places = {frozenset(name for mention in mentions(part) for name in mention.names) for part in parts}
+    return tuple(parts) if len(places) > 1 and all(places) else (question,)
