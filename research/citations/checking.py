@@ -14,13 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations.derived import OPERATIONS, compare, derive, inputs_of, per_unit
-from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, rows_of, told
+from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, forms, nearest, stated
+from research.citations.verbatim import QUOTES, Sentence, compared, forms, stated
 from research.quantities import Quantity, quantities
-from research.text import has_cjk, wrap
+from research.text import has_cjk, line_tokens, wrap
 from research.types import HOLDS, Citation, Reason, Source, Verdict
 
 if TYPE_CHECKING:
@@ -97,8 +97,10 @@ class _Checker:
         for source in own:
             self.titles.setdefault(source.n, []).append(source.title)
             self.sentences.setdefault(source.n, []).extend(stated(source))
-            self.cells.setdefault(source.n, []).extend(cells_of(source))
-            rows = rows_of(source) or [line.strip() for line in source.quote.splitlines() if line.strip()]
+            cells = cells_of(source)
+            self.cells.setdefault(source.n, []).extend(cells)
+            queried = dict.fromkeys(cell.line for cell in cells if cell.how)
+            rows = queried or [line.strip() for line in source.quote.splitlines() if line.strip()]
             self.lines.setdefault(source.n, []).extend(piece for row in rows for piece in wrap(row))
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
         self.embedder = embedder
@@ -131,8 +133,7 @@ class _Checker:
         titles = [title for n in known for title in self.titles[n]]
         said = told(_row(plain, statement.context), cells, titles)
         verbatim = self._verbatim(plain, known)
-        other_words = has_cjk(plain) and said.text != plain and not (verbatim and verbatim.status == "supported")
-        if other_words and (read := self._verbatim(said.text, known)):
+        if not verbatim and has_cjk(plain) and (read := self._verbatim(said.text, known)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
@@ -175,13 +176,12 @@ class _Checker:
 
     def _nearest(self, claim: str, n: int) -> str:
         """Return the line of a source that is nearest to a claim: by words, else by meaning."""
-        lines = self.lines[n]
-        if (line := nearest(claim, lines)) or not lines:
-            return line
-        if self.embedder is None:
-            return lines[0]
-        own, *others = self.embedder.encode([claim, *lines[:_MEANT]])
-        return max(zip(lines, others, strict=False), key=lambda pair: float(own @ pair[1]))[0]
+        lines, own = self.lines[n], line_tokens(claim)
+        best = max(lines, key=lambda line: len(own & line_tokens(line)), default="")
+        if self.embedder is None or not lines or own & line_tokens(best):
+            return best
+        meant, *others = self.embedder.encode([claim, *lines[:_MEANT]])
+        return max(zip(lines, others, strict=False), key=lambda pair: float(meant @ pair[1]))[0]
 
 
 def _row(claim: str, context: str) -> str:

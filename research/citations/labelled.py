@@ -15,11 +15,9 @@ from research._util.glossary import chinese_places, english_labels, terms
 from research.citations.language import links, listed, spoken, words
 from research.citations.marks import sentences_of
 from research.quantities import Quantity, quantities
-from research.quantities.units import SYMBOLS
 from research.text import has_cjk
 from research.types import Source
 
-_COMPARISON = "library://factbook/comparison/"
 _ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
 _BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
 _BULLET = re.compile(r"^[\s#>*+•-]+")
@@ -39,7 +37,6 @@ _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
 _LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
 _PLAIN = re.compile(r"[a-z\d]")
-_DIGITS = re.compile(r"\d[\d,.'’\s]*")
 _LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
 _LONG, _PROSE = 400, 16
 """Characters of a cell, and words of a sentence, that is prose."""
@@ -81,37 +78,11 @@ class Cell(Struct, frozen=True):
         own, points = self.quantity, ("point", "百分点")
         same_sign, same_hedge = (claimed.value < 0) == (own.value < 0), own.hedge in ("", claimed.hedge)
         same_points = all((word in claimed.written) == (word in own.written) for word in points)
-        if claimed.written.endswith("‰") and self.per > 100:
-            own = replace(own, value=100 * own.value / self.per, half=100 * own.half / self.per, unit="%")
-        elif not self.alike(claimed):
-            return False
         # `about 85 million` is not 84.0 million
         exact = replace(claimed, hedge="") if claimed.hedge == "about" else claimed
-        return same_sign and same_hedge and same_points and exact.states(own)
-
-    def alike(self, claimed: Quantity) -> bool:
-        """Return whether two figures have the same unit; a column may name it in its head."""
-        if claimed.unit == self.quantity.unit:
-            return True
-        if claimed.unit == "%" and not self.quantity.unit:
-            return re.search(r"\b100\b", self.how) is not None
-        unit = words(_DIGITS.sub(" ", claimed.written))
-        known = unit <= words(self.around) | self.label and _signs(claimed.written) <= _signs(self.around)
-        return not self.quantity.unit and bool(unit) and known
-
-
-@lru_cache(maxsize=4_096)
-def _signs(text: str) -> frozenset[str]:
-    """Return the signs of currencies in a text."""
-    return frozenset(text) & frozenset(SYMBOLS)
-
-
-def rows_of(source: Source) -> list[str]:
-    """Return the rows of a query's result with the names of their columns, and where they are from; empty for other sources."""
-    if not _queried(source):
-        return []
-    head, titled, rows, _ = _result(source.quote.splitlines())
-    return [f"{_joined(zip(head, row, strict=False))}\n{titled}" for row in rows]
+        share = claimed.unit == "%" and not own.unit and re.search(r"\b100\b", self.how)  # of a query
+        same_unit = claimed.unit == own.unit or bool(share)
+        return same_sign and same_hedge and same_points and same_unit and exact.states(own)
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> str:
@@ -208,8 +179,6 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     parts = [part for part in named.split(",") if not words(part) & listed("whole")] or [named]
     must = words(" ".join(parts)) - links()
     names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - links())
-    if section and source.url.startswith(_COMPARISON):  # a page about one measure, with a line for each country
-        names, must = (named.strip(),), words(section[0].partition(",")[0]) - links()
     value = _BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), line[len(label) + 1 :])
     items = [
         (item, plain, found)
@@ -222,13 +191,8 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
         own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - links()
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
-        around = f"{label} {source.title} {item} {_site(source)}"
+        around = f"{label} {source.title} {item}"
         yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic)
-
-
-def _site(source: Source) -> str:
-    """Return the name of the site of a source, to which a claim may refer."""
-    return "".join(source.url.split("/")[2:3])
 
 
 def _numbers(label: str) -> frozenset[str]:
@@ -252,7 +216,7 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
             label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - links()
-            around = f"{name} {source.title} {' '.join(names)} {_site(source)} {''.join(_signs(source.quote))}"
+            around = f"{name} {source.title} {' '.join(names)}"
             yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)
 
 
@@ -353,10 +317,10 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     for each in restated:
         end = _end(text, each)
         text = f"{text[: each.start]}{' ' * (end - each.start)}{text[end:]}"
+    figures = tuple(each for each in figures if each not in restated)
     years = tuple(int(each.value) for each in found if each.kind == "year")
     dates = tuple(each for each in found if each.kind == "date")
-    own = tuple(each for each in figures if each not in restated)
-    return Told(text, own, years, own, dates, any(each.kind == "ordinal" for each in found))
+    return Told(text, figures, years, figures, dates, any(each.kind == "ordinal" for each in found))
 
 
 @lru_cache(maxsize=4_096)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -36,13 +35,8 @@ QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
-_NUMBER = 4
-"""Words that a number in common counts as."""
 _LEAST = 3
 """Words of the shortest sentence that states something."""
-_COMMA = re.compile(r"(?<=.)(?:[,;](?=\s)|[，；])")
-_CLAUSE = 4
-"""Words behind a comma from which they are no item of a list."""
 
 
 class Token(Struct, frozen=True):
@@ -69,13 +63,15 @@ class Sentence(Struct, frozen=True, dict=True):
         return self.text.casefold()
 
     @cached_property
-    def readings(self) -> tuple[tuple[tuple[Token, ...], bool], ...]:
-        """What it says as a whole (True) and up to a comma, each also without its parentheses."""
-        bare = _PARENTHESIS.sub(lambda each: each[0] if says("reserve", each[0]) else " " * len(each[0]), self.text)
-        wholes = dict.fromkeys(tokens_of(text) for text in (self.text, bare))
-        cuts = () if label_of(self.text) else tuple(_commas(self.text))
-        parts = ((tuple(each for each in whole if each.end <= at), False) for whole in wholes for at in cuts)
-        return (*((whole, True) for whole in wholes), *parts)
+    def readings(self) -> tuple[tuple[Token, ...], ...]:
+        """What it says, also without the parentheses that only name something or have a figure."""
+        bare = _PARENTHESIS.sub(lambda each: " " * len(each[0]) if _names(each[0]) else each[0], self.text)
+        return tuple(dict.fromkeys(tokens_of(text) for text in (self.text, bare)))
+
+
+def _names(parenthesis: str) -> bool:
+    """Return whether a parenthesis only names something or has a figure; `(a view long abandoned)` takes back the sentence."""
+    return bool(re.search(r"\d|^.[A-Z]", parenthesis)) and not says("reserve", parenthesis)
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
@@ -145,31 +141,17 @@ def _lines(text: str) -> Iterator[str]:
         yield " ".join(pieces)
 
 
-def _commas(sentence: str) -> Iterator[int]:
-    """Yield the commas at which a sentence may end, because nothing behind may take that back, and no list goes on."""
-    plain = _PARENTHESIS.sub(lambda each: " " * len(each.group()), sentence)
-    stop = len(sentence)
-    for at in reversed([comma.start() for comma in _COMMA.finditer(plain)]):
-        piece = sentence[at + 1 : stop]
-        own = tokens_of(piece)
-        if says("reserve", piece) or says("aside", piece) or _open(sentence[:at]):
-            return
-        if len(own) >= _CLAUSE and not (isinstance(own[0].key, Decimal) or own[0].key in listed("limit")):
-            yield at
-        stop = at
-
-
 def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:
     """Yield each sentence that says what a claim says; if it has another number, which refutes the claim, with that."""
     said = sorted({each.key for each in claim if isinstance(each.key, str) and each.key != "%"}, key=len, reverse=True)
     for sentence in sentences if len(claim) >= _LEAST else ():
-        for reading, whole in sentence.readings if all(map(sentence.folded.__contains__, said)) else ():
+        for reading in sentence.readings if all(map(sentence.folded.__contains__, said)) else ():
             if len(reading) != len(claim):
                 continue
             apart = [at for at, (mine, theirs) in enumerate(zip(claim, reading, strict=True)) if mine.key != theirs.key]
             if not apart:
                 yield sentence, None
-            elif whole and len(apart) == 1 and _refutes(claim[apart[0]], reading, apart[0], sentence.text):
+            elif len(apart) == 1 and _refutes(claim[apart[0]], reading, apart[0], sentence.text):
                 yield sentence, reading[apart[0]].text
 
 
@@ -209,25 +191,3 @@ def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
 def rounds(one: Decimal, other: Decimal) -> bool:
     """Return whether a number is another with fewer digits."""
     return abs(one - other) <= Decimal("0.5").scaleb(int(one.normalize().as_tuple().exponent))
-
-
-def nearest(claim: str, lines: Sequence[str]) -> str:
-    """Return the line that shares most words and numbers with a claim; empty if none shares any."""
-    own = _content(claim)
-
-    def shared(line: str) -> int:
-        return sum(_NUMBER if isinstance(key, Decimal) else 1 for key in own & _content(line))
-
-    best = max(lines, key=shared, default="")
-    return best if shared(best) else ""
-
-
-@lru_cache(maxsize=16_384)
-def _content(text: str) -> frozenset[str | Decimal]:
-    """Return the words and numbers of a text, and the pairs of its Chinese characters."""
-    keys = [each.key for each in tokens_of(text)]
-    pairs = (
-        f"{a}{b}" for a, b in pairwise(keys) if isinstance(a, str) and isinstance(b, str) and has_cjk(a) and has_cjk(b)
-    )
-    own = (key for key in keys if isinstance(key, Decimal) or (len(key) > 3 and not has_cjk(key)))
-    return frozenset([*own, *pairs])

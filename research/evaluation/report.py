@@ -188,7 +188,7 @@ def _recipes_table(plan: Plan, found: Evaluation) -> str:
         [
             plain(label(each)),
             f"{of.n}",
-            *(_interval(of.figures.get(name), name) for name in columns),
+            *(_interval(of.figures.get(name), name) + _decided(found.rows[each.name], name) for name in columns),
             _counts(of.outcomes),
         ]
         for each in plan.candidates
@@ -266,6 +266,7 @@ def _recipe(plan: Plan, each: Candidate, rows: Sequence[Row]) -> dict[str, Any]:
         "outcomes": found.outcomes,
         "estimated": found.estimated,
         "trials": _trials(rows),
+        "citations": _citations(rows),
         "diverged_calls": total(rows, "diverged"),
         "played_calls": total(rows, "played"),
         "budget_not_spendable": total(rows, "budget_unspent"),
@@ -345,6 +346,25 @@ def total(rows: Sequence[Row], measure: str) -> int | None:
     """Return the sum of a count over all rows; None if it does not apply to any."""
     known = [score for row in rows if (score := row.scores.get(measure)) is not None]
     return round(sum(known)) if known else None
+
+
+def _citations(rows: Sequence[Row]) -> dict[str, int] | None:
+    """Return how many statements are cited, decided and supported; None for rows of versions that did not count them."""
+    counted = [row for row in rows if row.scores.cited_statements is not None]
+    if not counted:
+        return None
+    decided = sum((row.scores.citation_coverage or 0.0) * (row.scores.cited_statements or 0.0) for row in counted)
+    return {
+        "cited": total(counted, "cited_statements") or 0,
+        "decided": round(decided),
+        "hold": total(counted, "effective_citations") or 0,
+    }
+
+
+def _decided(rows: Sequence[Row], name: str) -> str:
+    """Return the counts behind the share of citations decided: ` (11 of 40 decided, 10 hold)`; empty beside other measures."""
+    counts = _citations(rows) if name == "citation_coverage" else None
+    return f" ({counts['decided']:,} of {counts['cited']:,} decided, {counts['hold']:,} hold)" if counts else ""
 
 
 def _world(plan: Plan, found: Evaluation) -> list[str]:

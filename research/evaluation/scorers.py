@@ -63,8 +63,8 @@ class FinishedRun(Struct, frozen=True):
 class Scores(Struct, frozen=True, omit_defaults=True):
     """The scores of one run, one field per scorer and one for the judge.
 
-    Each is from 0 to 1, except `effective_citations`, `diverged`, `played` and `budget_spent`.  None means that the question
-    does not call for the measure.
+    Each is from 0 to 1, except `effective_citations`, `cited_statements`, `diverged`, `played` and `budget_spent`.  None means
+    that the question does not call for the measure.
     """
 
     exact_match: float | None = None
@@ -83,6 +83,7 @@ class Scores(Struct, frozen=True, omit_defaults=True):
     citation_precision: float | None = None
     citation_coverage: float | None = None
     effective_citations: float | None = None
+    cited_statements: float | None = None
     report_kept: float | None = None
     diverged: float | None = None
     played: float | None = None
@@ -228,6 +229,12 @@ def citation_coverage(run: FinishedRun, question: Question) -> float | None:
 def effective_citations(run: FinishedRun, question: Question) -> float | None:
     """Number of cited statements that their source supports."""
     return float(sum(status in HOLDS for status in _verdicts(run)))
+
+
+@scorer("Cited statements")
+def cited_statements(run: FinishedRun, question: Question) -> float | None:
+    """Number of cited statements, decided or not."""
+    return float(len(_verdicts(run)))
 
 
 @scorer("Report kept")

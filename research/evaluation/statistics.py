@@ -61,7 +61,7 @@ class Difference(Struct, frozen=True):
 COSTS: Final = ("prompt_tokens", "completion_tokens", "cost_usd", "seconds")
 TOKENS: Final = "tokens"
 """Name of the sum of prompt and completion tokens."""
-UNBOUNDED: Final = ("effective_citations", "diverged", "played", "budget_spent", TOKENS, *COSTS)
+UNBOUNDED: Final = ("effective_citations", "cited_statements", "diverged", "played", "budget_spent", TOKENS, *COSTS)
 """What may exceed 1, and is no share even where every value is 0."""
 
 

@@ -97,6 +97,7 @@ def test_json_output_contains_figures_with_intervals_differences_and_rows_with_r
     assert first["name"].startswith("react/full/scripted:") and second["recipe"]["context"] == "window"
     assert (first["n"], first["oracle"], first["outcomes"]) == (2, False, {"answered": 2})
     assert first["citation_precision"] is None, "the rules judge no statement that is only a name"
+    assert first["citations"] == {"cited": 2, "decided": 0, "hold": 0}
     for name in [each for each in FIGURES if each != "citation_precision"]:
         assert set(first[name]) == {"mean", "interval", "n"}, name
         low, high = first[name]["interval"]
@@ -171,6 +172,7 @@ def test_exported_tables_contain_no_formulas(cli: Cli, tmp_path: Path) -> None:
     done = cli(*words, "--export", str(text))
     assert text.read_text("utf-8") == done.out[:-1]
     assert "## Recipes" in done.out and "## Questions" in done.out
+    assert "(0 of 1 decided, 0 hold)" in done.out
 
 
 def test_rows_are_exported_with_the_expected_and_the_full_answers(cli: Cli, tmp_path: Path) -> None:

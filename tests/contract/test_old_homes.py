@@ -39,7 +39,7 @@ NEW_COLUMNS = (
     "report_kept", "expected", "short_answer", "full_answer", "wrong", "no_answer", "contains", "leaked", "numeric",
     "parts_answered", "gold", "without_gold", "trial", "trials", "comparisons", "dataset_version", "interval",
     "diverged", "played", "budget_spent", "budget_unspent", "diverged_calls", "played_calls", "budget_not_spendable", "world",
-    "leaks", "seed", "judge", "annotations", "citation_coverage",
+    "leaks", "seed", "judge", "annotations", "citation_coverage", "cited_statements", "citations",
 )  # fmt: skip
 """New, but for `interval`: shares had that of a bootstrap, which is empty where all are alike."""
 RECORDING = "RECORD_OLD_HOMES" in os.environ

@@ -58,7 +58,6 @@ TRUE = [
     "Exports to Italy fell by 3% while imports from Italy rose by 5% [3].",
     "The survey was led by Jana Holt of University of Kiel [4].",
     "No otters were seen below Verden weir, which is 11 metres high [4].",
-    "No otters were seen below the Verden weir [4].",
     "法国的实际GDP（购买力平价）在2024年为3.732万亿美元 [2]。",
 ]  # fmt: skip
 
@@ -66,6 +65,7 @@ OPEN = [
     "About 68 million people live in France [1].",
     "French men can expect to live 79.8 years [1].",
     "Germany is the most populous member of the European Union, with 84 million people [3].",
+    "No otters were seen below the Verden weir [4].",
     "The French parliament turned down the bill in 2019 but adopted it in March 2021 [3].",
 ]
 """True statements in words that are not those of the source, which a judge has to read."""

@@ -101,7 +101,7 @@ def test_citations_count_as_pairs_and_a_report_without_any_has_no_precision() ->
     opened = (*pairs, Citation(1, "d", "calculated"), Citation(2, "e", "unverified"), Citation(2, "f", "contradicted"))
     scores = measure(question, run_view("me [1][2]", "x", "y", citations=opened), names)
     assert (scores.citation_precision, scores.effective_citations) == (2 / 6, 2.0), "unverified counts for neither"
-    assert scores.citation_coverage == 6 / 7, "what is unverified was not decided"
+    assert (scores.citation_coverage, scores.cited_statements) == (6 / 7, 7.0), "what is unverified was not decided"
     scores = measure(question, run_view("me"), names)
     assert (scores.citation_precision, scores.effective_citations) == (None, 0.0)
 

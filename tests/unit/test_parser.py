@@ -159,6 +159,7 @@ ENDS = st.sampled_from(["stop", "length", "tool_calls", "content_filter", "", "x
 
 @up_to(600)
 @given(st.sampled_from(FORMATS), TEXTS, ENDS)
+@example("react", "<tool_call>/*", "stop")
 def test_no_text_makes_the_parser_raise(form: str, text: str, end: str) -> None:
     reading = parse(form, text, TOOLS, end)
     json.dumps(as_dict(reading)).encode()

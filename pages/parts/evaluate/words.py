@@ -31,6 +31,7 @@ MEASURES: Final = {
     "evidence_seen": later("Evidence found"),
     "race": later("Report grade"),
     "effective_citations": later("Supported citations (count)"),
+    "cited_statements": later("Cited statements (count)"),
     "report_kept": later("Report kept"),
     "diverged": later("Calls without a record"),
     "played": later("Recorded calls"),
@@ -69,6 +70,7 @@ MEANS: Final = {
     "evidence_seen": later("Share of questions for which every needed document was found, cited or not."),
     "race": later("The judge's score for the report relative to the reference; 50 % means equally good."),
     "effective_citations": later("Cited statements that their source supports, per question."),
+    "cited_statements": later("Cited statements, decided or not, per question."),
     "report_kept": later("Share of supported statements that the next version of an evolving report still contains."),
     "diverged": later("Tool calls per question for which the recorded world has no result."),
     "played": later("Tool calls per question that got their recorded result."),
@@ -79,7 +81,7 @@ MEANS: Final = {
     "seconds": later("Working time per question."),
 }
 """Explanation of each metric."""
-NUMBERS: Final = ("effective_citations", "diverged", "played", "tokens", "cost_usd", "seconds")
+NUMBERS: Final = ("effective_citations", "cited_statements", "diverged", "played", "tokens", "cost_usd", "seconds")
 """Metrics that are not shares."""
 EFFORT: Final = ("tokens", "cost_usd", "seconds", "diverged")
 """Metrics of what a run spends; less is better."""
@@ -140,7 +142,7 @@ def number(value: float, measure: str) -> str:
             return money(value)
         case "seconds":
             return lasted(value)
-        case "effective_citations" | "diverged" | "played":
+        case "effective_citations" | "cited_statements" | "diverged" | "played":
             return f"{value:.1f}"
         case _:
             return f"{100 * value:.0f} %"

@@ -64,8 +64,9 @@ class Blocks:
     def _block(self, opening: Token) -> Block:
         text, values, read_to = self._text, [], 0
         fence = _FENCE.match(text, opening.end)
+        at = fence.end() if fence else opening.end
         try:
-            at = space(text, fence.end() if fence else opening.end)
+            at = space(text, at)
             if not text.startswith(_OPENS, at):
                 return self._prose(opening)
             while text.startswith(_OPENS, at):

@@ -16,7 +16,6 @@ from typing import Final
 
 from research.agent.parsing.calls import FINAL, Tools, offered, plain_name
 from research.agent.parsing.elements import Raw, Unread, begins, begins_line, calls_of, in_code, read_elements
-from research.agent.parsing.mentions import disowned
 from research.agent.parsing.relaxed import Malformed, decode, unfenced
 from research.types import ToolSpec
 
@@ -102,7 +101,7 @@ def _names_tool(words: str, tools: Tools) -> bool:
 def _announced(text: str, at: int) -> bool:
     """Return whether only words that announce a call precede it."""
     before = text[:at]
-    return not before.strip() or (begins_line(text, at) and "`" not in before and not disowned(before))
+    return not before.strip() or (begins_line(text, at) and "`" not in before)
 
 
 def _head(text: str, known: Set[str]) -> tuple[int | None, bool]:
