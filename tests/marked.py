@@ -423,7 +423,11 @@ def _html(markers: Markers) -> bytes:
 
 def _book(markers: Markers) -> bytes:
     page = "<html><body>{}</body></html>"
-    chapters = [page.format(_HTML[place].replace("{}", marker)) for place, marker in markers.items()]
+    return book(*(page.format(_HTML[place].replace("{}", marker)) for place, marker in markers.items()))
+
+
+def book(*chapters: str) -> bytes:
+    """Return a book with these pages."""
     numbers = range(len(chapters))
     items = "".join(f'<item id="c{n}" href="{n}.xhtml"/>' for n in numbers)
     spine = "".join(f'<itemref idref="c{n}" linear="{"no" if n % 2 else "yes"}"/>' for n in numbers)

@@ -67,7 +67,8 @@ def read(
         case ".odt" | ".odp":
             title, parts, tables, notes = open_documents.document(data, suffix, refuse)
         case ".epub":
-            title, parts, csl = books.book(data, refuse)
+            book = books.book(data, refuse)
+            title, parts, csl, notes = book.title, book.chapters, book.csl, book.notes
         case ".eml":
             title, parts, tables, csl, notes = mail.message(data, page_text, attached, refuse)
         case ".rtf":
