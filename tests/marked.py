@@ -396,6 +396,7 @@ _HTML = {
     "caption of a table": "<table><caption>{}</caption><tr><td>1<td>2</table>",
     "inner table": "<table><tr><td><table><tr><td>{}</table><td>z</table>",
     "caption of a figure": "<figure><img src=x><figcaption>{}</figcaption></figure>",
+    "description of a picture": "<p>a <img src=x alt={}></p>",
     "summary": "<details><summary>{}</summary>a</details>",
     "details": "<details><summary>a</summary>{}</details>",
     "term": "<dl><dt>{}<dd>x</dl>",

@@ -171,6 +171,8 @@ def _name(element: _Element) -> str:
 def _before(element: _Element, name: str) -> str:
     if name == "input" and element.get("type", "text") not in ("checkbox", "radio", "image", "password"):
         return f" {element.get('value', '')} "
+    if name == "img" and (said := pictures.alternative(element)):
+        return f" ({said}) "
     return " " if name == "br" else ""
 
 

@@ -1,4 +1,4 @@
-"""The pictures of a page of html that may say something which its text does not."""
+"""The pictures of a page of html: what their authors say they show, and those of which nothing is said."""
 
 from __future__ import annotations
 
@@ -26,16 +26,24 @@ def is_untold(element: _Element, link: str) -> bool:
     name, target = _name(element), re.split("[?#]", link)[0]
     if name not in _PICTURES or (target and not _FILE.fullmatch(target) and not target.startswith("javascript:")):
         return False
-    described = element.get("alt")
-    if described is not None and not _FILE.fullmatch(described):
-        return False
-    if element.get("role") in ("presentation", "none") or element.get("aria-hidden") == "true":
+    alternative = element.get("alt")
+    if alternative is not None and not _FILE.fullmatch(alternative) or _is_decoration(element):
         return False
     if any((element.get(label) or "").strip() for label in _LABELS) or "".join(map(str, element.itertext())).strip():
         return False
     sizes = _sizes(element)
     # Drawings within a page are icons unless they say that they are big.
-    return min(sizes, default=0 if name == "svg" else _SMALL + 1) > _SMALL and not _is_captioned(element)
+    return min(sizes, default=0 if name == "svg" else _SMALL + 1) > _SMALL and not _caption(element)
+
+
+def alternative(element: _Element) -> str:
+    """Return the text that is there for readers who do not see the picture; empty if its caption says the same."""
+    said = " ".join((element.get("alt") or "").split())
+    return "" if not said or _FILE.fullmatch(said) or _is_decoration(element) or said in _caption(element) else said
+
+
+def _is_decoration(element: _Element) -> bool:
+    return element.get("role") in ("presentation", "none") or element.get("aria-hidden") == "true"
 
 
 def _sizes(element: _Element) -> list[int]:
@@ -48,10 +56,10 @@ def _sizes(element: _Element) -> list[int]:
     return [int(found[1]) for each in said if (found := _SIZE.fullmatch(each))]
 
 
-def _is_captioned(element: _Element) -> bool:
+def _caption(element: _Element) -> str:
     figure = next((each for each in element.iterancestors() if _name(each) == "figure"), None)
     captions = [] if figure is None else [each for each in figure.iter() if _name(each) == "figcaption"]
-    return any("".join(map(str, each.itertext())).strip() for each in captions)
+    return " ".join(" ".join(" ".join(map(str, each.itertext())) for each in captions).split())
 
 
 def _name(element: _Element) -> str:

@@ -158,6 +158,19 @@ def test_pictures_without_words_are_said_to_be_unread_and_decoration_is_not(part
     assert told == ([f"{PICTURES[part]} picture{'s' if PICTURES[part] > 1 else ''}"] if PICTURES[part] else [])
 
 
+def test_the_description_of_a_picture_is_read_where_the_picture_is() -> None:
+    page = """<title>Orvik</title><body><p>The harbour of Orvik has twelve berths, and a crane of
+    <img src=n.png alt="93 tons"> that is open for visitors in summer.</p><figure><img src=a.png alt="Map of the quay"></figure>
+    <figure><img src=b.png alt="The crane in 1950"><figcaption>The crane in 1950, before it was moved</figcaption></figure>
+    <a href=/other><img src=c.png alt="Another page"></a><img src=d.png alt=d.png width=9>
+    <p>The museum of the harbour shows how its crane was moved along the quay, and who paid for it.</p></body>"""
+    read = read_bytes(page.encode(), ".html", "n")
+    assert "a crane of (93 tons) that is open" in read.text
+    assert read.text.index("summer") < read.text.index("(Map of the quay)") < read.text.index("The museum")
+    assert read.text.count("The crane in 1950") == 1
+    assert "Another page" not in read.text and "d.png" not in read.text
+
+
 @pytest.mark.parametrize("suffix", [".docx", ".pptx", ".xlsx"])
 def test_a_file_with_strict_names_is_read(suffix: str) -> None:
     _, data = written(FORMATS[suffix], 0)
