@@ -581,6 +581,25 @@ def _pdf(markers: Markers) -> bytes:
     return (written + end).encode("latin-1")
 
 
+def _notebook(markers: Markers) -> bytes:
+    said = dict.fromkeys(_NOTEBOOK, "x") | dict(markers)
+    results = [
+        {"output_type": "stream", "name": "stdout", "text": ["a\n", said["printed"]]},
+        {"output_type": "execute_result", "data": {"text/plain": said["result"], "text/html": f"<b>{said['result']}"}},
+        {"output_type": "error", "ename": "ValueError", "evalue": said["error"], "traceback": []},
+        {"output_type": "display_data", "data": {"image/png": "AA==", "text/plain": f"<Figure {said['figure']}>"}},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Study\n", said["text"]]},
+        {"cell_type": "code", "source": [f"print({said['code']!r})"], "outputs": results},
+        {"cell_type": "raw", "source": said["raw text"]},
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+_NOTEBOOK = ("text", "code", "printed", "result", "error", "raw text", "figure")
+
+
 def _but(places: Mapping[str, object], *others: str) -> tuple[str, ...]:
     return tuple(place for place in places if place not in others)
 
@@ -627,6 +646,7 @@ FORMATS: dict[str, Format] = {
     ".csv": Format(_csv, _CSV),
     ".parquet": Format(_parquet, _PARQUET),
     ".json": Format(_json, _JSON),
+    ".ipynb": Format(_notebook, _but(_NOTEBOOK, "figure"), {"figure": "1 picture"}),
     ".pdf": Format(
         _pdf,
         (

@@ -99,6 +99,7 @@ _SUFFIXES = {
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/x-ipynb+json": ".ipynb",
     "application/xhtml+xml": ".html",
     "application/xml": ".txt",
     "text/csv": ".csv",
