@@ -106,6 +106,9 @@ _WORD = {
     "endnote": _p(_r('<w:endnoteReference w:id="2"/>')),
     "diagram": _p(_r(_GRAPHIC.format('<dgm:relIds r:dm="diagramData"/>'))),
     "chart": _p(_r(_GRAPHIC.format('<c:chart r:id="chart"/>'))),
+    "description of a picture": _p(
+        _r('<w:drawing><wp:inline><wp:docPr id="1" name="x" descr="{}"/></wp:inline></w:drawing>')
+    ),
     "header": "",
     "footer": "",
     "comment": _p(_r('<w:commentReference w:id="1"/>')),
@@ -225,6 +228,9 @@ _PLACES_OF_SLIDES: dict[str, Callable[[Any, Any, str], object]] = {
     ),
     "cell": lambda deck, slide, text: _cell_of(slide, text),
     "notes": lambda deck, slide, text: setattr(slide.notes_slide.notes_text_frame, "text", text),
+    "description of a shape": lambda deck, slide, text: _box(slide.shapes, "x")._element.nvSpPr.cNvPr.set(
+        "descr", text
+    ),
     "title of a chart": lambda deck, slide, text: _chart_of(slide, text, "x", "y"),
     "category": lambda deck, slide, text: _chart_of(slide, "x", text, "y"),
     "series": lambda deck, slide, text: _chart_of(slide, "x", "y", text),
@@ -303,6 +309,7 @@ _ODF = " ".join(
     for name, uri in {
         **{each: each for each in ("office", "table", "text", "style", "presentation")},
         "draw": "drawing",
+        "svg": "svg-compatible",
     }.items()
 )
 _TEXT = "<text:p>{}</text:p>"
@@ -337,10 +344,12 @@ _ODT = {
     "index": f"<text:table-of-content><text:index-body>{_TEXT}</text:index-body></text:table-of-content>",
     "field": "<text:p><text:user-field-get>{}</text:user-field-get></text:p>",
     "base of a ruby": "<text:p><text:ruby><text:ruby-base>{}</text:ruby-base></text:ruby></text:p>",
+    "description of a picture": "<text:p><draw:frame><svg:desc>{}</svg:desc></draw:frame></text:p>",
     "comment": f"<text:p>a<office:annotation>{_TEXT}</office:annotation></text:p>",
     "deletion": f"<text:tracked-changes><text:changed-region>{_TEXT}</text:changed-region></text:tracked-changes>",
 }
 _ODP = {
+    "description of a picture": "<draw:frame><svg:desc>{}</svg:desc></draw:frame>",
     "title": _TEXT_BOX,
     "shape": f"<draw:custom-shape>{_TEXT}</draw:custom-shape>",
     "cell": f"<draw:frame><table:table>{_ROW.format(_TEXT)}</table:table></draw:frame>",
