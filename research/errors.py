@@ -47,7 +47,7 @@ class ToolError(WorkbenchError):
     """
 
     def __init__(self, message: str, code: str = "") -> None:
-        """`code` names the cause where a framework acts on it: `status 404`, `refused`, `timeout`, `network`, `unreadable`."""
+        """`code` names the cause where a caller acts on it: `status 404`, `refused`, `timeout`, `no host`, `unreadable` …"""
         super().__init__(message)
         self.code = code
 

@@ -1,4 +1,4 @@
-"""A folder as analysts have it: 40 files of 18 kinds, ten of which cannot be read."""
+"""A folder as analysts have it: 40 files of 19 kinds, ten of which cannot be read."""
 
 from __future__ import annotations
 
@@ -159,6 +159,11 @@ def _delimited(cut: str) -> Callable[[str, list[str]], bytes]:
     ).encode()
 
 
+def _notebook(title: str, lines: list[str]) -> bytes:
+    cells = [{"cell_type": "markdown", "source": text} for text in (f"# {title}", *lines)]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
 def _text(form: str) -> Callable[[str, list[str]], bytes]:
     return lambda title, lines: form.format(title=title, body="\n\n".join(lines)).encode()
 
@@ -181,6 +186,7 @@ WRITERS: dict[str, Callable[[str, list[str]], bytes]] = {
     ".eml": _eml,
     ".rtf": lambda title, lines: ("{\\rtf1\\ansi " + "\\par ".join([title, *lines]) + "}").encode(),
     ".json": lambda title, lines: json.dumps({"title": title, "statements": lines}).encode(),
+    ".ipynb": _notebook,
 }
 """Write a title and some lines as a file of each kind."""
 

@@ -106,6 +106,9 @@ _WORD = {
     "endnote": _p(_r('<w:endnoteReference w:id="2"/>')),
     "diagram": _p(_r(_GRAPHIC.format('<dgm:relIds r:dm="diagramData"/>'))),
     "chart": _p(_r(_GRAPHIC.format('<c:chart r:id="chart"/>'))),
+    "description of a picture": _p(
+        _r('<w:drawing><wp:inline><wp:docPr id="1" name="x" descr="{}"/></wp:inline></w:drawing>')
+    ),
     "header": "",
     "footer": "",
     "comment": _p(_r('<w:commentReference w:id="1"/>')),
@@ -225,6 +228,9 @@ _PLACES_OF_SLIDES: dict[str, Callable[[Any, Any, str], object]] = {
     ),
     "cell": lambda deck, slide, text: _cell_of(slide, text),
     "notes": lambda deck, slide, text: setattr(slide.notes_slide.notes_text_frame, "text", text),
+    "description of a shape": lambda deck, slide, text: _box(slide.shapes, "x")._element.nvSpPr.cNvPr.set(
+        "descr", text
+    ),
     "title of a chart": lambda deck, slide, text: _chart_of(slide, text, "x", "y"),
     "category": lambda deck, slide, text: _chart_of(slide, "x", text, "y"),
     "series": lambda deck, slide, text: _chart_of(slide, "x", "y", text),
@@ -303,6 +309,7 @@ _ODF = " ".join(
     for name, uri in {
         **{each: each for each in ("office", "table", "text", "style", "presentation")},
         "draw": "drawing",
+        "svg": "svg-compatible",
     }.items()
 )
 _TEXT = "<text:p>{}</text:p>"
@@ -337,10 +344,12 @@ _ODT = {
     "index": f"<text:table-of-content><text:index-body>{_TEXT}</text:index-body></text:table-of-content>",
     "field": "<text:p><text:user-field-get>{}</text:user-field-get></text:p>",
     "base of a ruby": "<text:p><text:ruby><text:ruby-base>{}</text:ruby-base></text:ruby></text:p>",
+    "description of a picture": "<text:p><draw:frame><svg:desc>{}</svg:desc></draw:frame></text:p>",
     "comment": f"<text:p>a<office:annotation>{_TEXT}</office:annotation></text:p>",
     "deletion": f"<text:tracked-changes><text:changed-region>{_TEXT}</text:changed-region></text:tracked-changes>",
 }
 _ODP = {
+    "description of a picture": "<draw:frame><svg:desc>{}</svg:desc></draw:frame>",
     "title": _TEXT_BOX,
     "shape": f"<draw:custom-shape>{_TEXT}</draw:custom-shape>",
     "cell": f"<draw:frame><table:table>{_ROW.format(_TEXT)}</table:table></draw:frame>",
@@ -396,6 +405,7 @@ _HTML = {
     "caption of a table": "<table><caption>{}</caption><tr><td>1<td>2</table>",
     "inner table": "<table><tr><td><table><tr><td>{}</table><td>z</table>",
     "caption of a figure": "<figure><img src=x><figcaption>{}</figcaption></figure>",
+    "description of a picture": "<p>a <img src=x alt={}></p>",
     "summary": "<details><summary>{}</summary>a</details>",
     "details": "<details><summary>a</summary>{}</details>",
     "term": "<dl><dt>{}<dd>x</dl>",
@@ -423,7 +433,11 @@ def _html(markers: Markers) -> bytes:
 
 def _book(markers: Markers) -> bytes:
     page = "<html><body>{}</body></html>"
-    chapters = [page.format(_HTML[place].replace("{}", marker)) for place, marker in markers.items()]
+    return book(*(page.format(_HTML[place].replace("{}", marker)) for place, marker in markers.items()))
+
+
+def book(*chapters: str) -> bytes:
+    """Return a book with these pages."""
     numbers = range(len(chapters))
     items = "".join(f'<item id="c{n}" href="{n}.xhtml"/>' for n in numbers)
     spine = "".join(f'<itemref idref="c{n}" linear="{"no" if n % 2 else "yes"}"/>' for n in numbers)
@@ -576,6 +590,25 @@ def _pdf(markers: Markers) -> bytes:
     return (written + end).encode("latin-1")
 
 
+def _notebook(markers: Markers) -> bytes:
+    said = dict.fromkeys(_NOTEBOOK, "x") | dict(markers)
+    results = [
+        {"output_type": "stream", "name": "stdout", "text": ["a\n", said["printed"]]},
+        {"output_type": "execute_result", "data": {"text/plain": said["result"], "text/html": f"<b>{said['result']}"}},
+        {"output_type": "error", "ename": "ValueError", "evalue": said["error"], "traceback": []},
+        {"output_type": "display_data", "data": {"image/png": "AA==", "text/plain": f"<Figure {said['figure']}>"}},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Study\n", said["text"]]},
+        {"cell_type": "code", "source": [f"print({said['code']!r})"], "outputs": results},
+        {"cell_type": "raw", "source": said["raw text"]},
+    ]
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+_NOTEBOOK = ("text", "code", "printed", "result", "error", "raw text", "figure")
+
+
 def _but(places: Mapping[str, object], *others: str) -> tuple[str, ...]:
     return tuple(place for place in places if place not in others)
 
@@ -622,6 +655,7 @@ FORMATS: dict[str, Format] = {
     ".csv": Format(_csv, _CSV),
     ".parquet": Format(_parquet, _PARQUET),
     ".json": Format(_json, _JSON),
+    ".ipynb": Format(_notebook, _but(_NOTEBOOK, "figure"), {"figure": "1 picture"}),
     ".pdf": Format(
         _pdf,
         (

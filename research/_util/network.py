@@ -14,6 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from ssl import SSLContext
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,12 +26,19 @@ from research._util import cancel, egress
 from research._util.said import say
 from research.errors import ConfigError, ToolError
 
+_RESOLVER = Path("/etc/resolv.conf")
+_PORT = 443
+"""For looking up a name; which one makes no difference."""
 CONNECT_S = 15.0
 """Seconds for resolving a name and connecting, where the caller sets no limit."""
 
 
 class AddressRefused(httpcore2.ConnectError):
     """The host has an address that may not be contacted; a retry cannot help."""
+
+
+class NoSuchHost(httpcore2.ConnectError):
+    """The DNS says that a host does not exist; one that fails, or takes too long, says nothing about it."""
 
 
 class VettedNetwork(httpcore2.NetworkBackend):
@@ -57,6 +65,23 @@ class VettedNetwork(httpcore2.NetworkBackend):
     def is_allowed(self, host: str, port: int) -> bool:
         """Return whether the administrator allows this private host."""
         return (host, port) in self._allowed
+
+    def has_left_the_dns(self, host: str) -> bool:
+        """Return whether a host that does not exist had a public domain, which does not exist either.
+
+        Hosts of an intranet are mostly below a domain that exists, or that this machine or the administrator names.
+        """
+        domain = _public_domain(host)
+        near = (*_own_names(), *(name for name, _ in self._allowed))
+        if not domain or domain in map(_public_domain, near):
+            return False
+        try:
+            _resolve(domain, _PORT, self._deadline)
+        except NoSuchHost:
+            return True
+        except (httpcore2.ConnectError, httpcore2.TimeoutException):
+            return False
+        return False
 
     def connect_tcp(
         self,
@@ -198,7 +223,28 @@ def _resolve(host: str, port: int, deadline: float) -> list[str]:
             continue
     if isinstance(answer, list):
         return answer
-    raise httpcore2.ConnectError(say("{host} does not resolve", host=host)) from answer
+    missing = isinstance(answer, socket.gaierror) and answer.errno == socket.EAI_NONAME
+    raise (NoSuchHost if missing else httpcore2.ConnectError)(say("{host} does not resolve", host=host)) from answer
+
+
+def _public_domain(host: str) -> str:
+    """Return the domain below a public suffix that a host belongs to; empty for one that is only known inside a network."""
+    from tld import get_tld
+
+    found = get_tld(host, fix_protocol=True, fail_silently=True, as_object=True, search_private=False)
+    if found is None or isinstance(found, str) or found.fld == found.tld:
+        return ""
+    # The list has these, too, though no public server answers for them (RFC 7686, RFC 8375).
+    return "" if found.tld.rpartition(".")[2] in ("arpa", "onion") else found.fld
+
+
+def _own_names() -> list[str]:
+    """Return the name of this machine, and the domains that its resolver adds to short names."""
+    names = [socket.gethostname()]
+    if _RESOLVER.exists():  # not on Windows
+        lines = map(str.split, _RESOLVER.read_text(encoding="utf-8", errors="replace").splitlines())
+        names += [name for line in lines if line[:1] in (["search"], ["domain"]) for name in line[1:]]
+    return names
 
 
 def _networks(text: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:

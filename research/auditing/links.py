@@ -73,7 +73,8 @@ def _failed(seen: Observation) -> Found:
     if status:
         state = states.get(status, "blocked" if status < 500 else "unreachable")
         return Found(state, say("the server answered with status {status}", status=status))
-    others: dict[str, LinkState] = {"refused": "refused", "timeout": "unreachable", "network": "unreachable"}
+    others: dict[str, LinkState] = dict.fromkeys(("timeout", "network", "no host"), "unreachable")
+    others["refused"] = "refused"
     return Found(others.get(code, "unreadable"), clip(seen.text.split("; try another source")[0], 300))
 
 

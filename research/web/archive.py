@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from research._util import decoding
 from research._util.said import say
 from research.errors import ToolError
-from research.web.fetch import FetchedPage, FetchPolicy, fetch, vet
+from research.web.fetch import NO_HOST, FetchedPage, FetchPolicy, fetch, is_gone, parse_url, vet
 
-GONE = frozenset(("status 404", "status 410"))
+GONE = frozenset(("status 404", "status 410", NO_HOST))
 """Codes of the errors after which the archive is asked."""
 _SNAPSHOT = re.compile(r"https?://([^/]{1,200})/web/(\d{14})(/.{1,2000})")
 
@@ -38,9 +38,15 @@ class _Response(Struct):
 def archived(url: str, archive: str, policy: FetchPolicy, as_of: str = "") -> tuple[FetchedPage, str] | None:
     """Return the newest copy of a page, or the last one of the day `as_of` or before, with its day; None if there is none.
 
-    `archive` is the archive's address, which receives the url, but not that of a page on a private host.  Raises `ToolError`.
+    `archive` is the archive's address, which receives the url, but not that of a page on a private host, or on one that does
+    not exist and may be private.  Raises `ToolError`.
     """
-    url, private = vet(url, policy=policy)
+    try:
+        url, private = vet(url, policy=policy)
+    except ToolError as error:
+        if error.code != NO_HOST or not is_gone(url, policy=policy):
+            raise
+        url, private = str(parse_url(url)), False
     if private:
         return None
     end = f"{as_of.replace('-', '')}235959" if as_of else ""

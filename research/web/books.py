@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote
 
-from research.web import charsets, flow
+from msgspec import Struct
+
+from research.web import charsets, flow, places
 from research.web.packages import BROKEN, Package, resolved
 from research.web.places import Part
 
@@ -16,8 +18,17 @@ _DECLARED = re.compile(rb"(?:encoding|charset)=[\"']?([A-Za-z0-9_-]{1,40})")
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 
 
-def book(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Part], dict[str, Any]]:
-    """Return the title of a book, its chapters, and its bibliographic data as CSL."""
+class Book(Struct, frozen=True):
+    """What was read of a book."""
+
+    title: str
+    chapters: list[Part]
+    csl: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+def book(data: bytes, refuse: Callable[[str], Exception]) -> Book:
+    """Read a book."""
     try:
         package = Package(data, refuse)
         opf = [each.get("full-path", "") for each in package.xml(_CONTAINER).iter("{*}rootfile")][0]
@@ -30,14 +41,20 @@ def book(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Par
         locked = package.read(_ENCRYPTION).decode("utf-8", "replace") if _ENCRYPTION in package.names else ""
         if any(f'"{name}"' in locked for name in names):
             raise refuse("is protected against copying; use a copy without protection")
-        parts = [_chapter(package.read(name), number) for number, name in enumerate(names, 1)]
+        chapters = [_chapter(package.read(name), number) for number, name in enumerate(names, 1)]
     except BROKEN as error:
         raise refuse(f"is a damaged epub ({type(error).__name__}: {str(error)[:160]}); save it again") from error
     csl = {"type": "book", "title": title, "author": [{"literal": name} for name in authors if name]}
-    return title, parts, {key: value for key, value in csl.items() if value}
+    return Book(
+        title,
+        [part for part, _ in chapters],
+        {key: value for key, value in csl.items() if value},
+        places.left_out({"picture": sum(pictures for _, pictures in chapters)}),
+    )
 
 
-def _chapter(data: bytes, number: int) -> Part:
+def _chapter(data: bytes, number: int) -> tuple[Part, int]:
+    """Return a chapter, and how many of its pictures show what it does not say."""
     from lxml import etree
 
     # A chapter is in UTF-8 unless it says otherwise; the parser by itself would take it for Latin-1.
@@ -47,4 +64,4 @@ def _chapter(data: bytes, number: int) -> Part:
     root = etree.fromstring(markup.encode("utf-8", "replace"), parser) if markup.strip() else None
     found = flow.blocks(root) if root is not None else []
     name = next((block.text for block in found if block.tag in flow.HEADINGS), f"part {number}")
-    return Part(name, flow.markdown(found))
+    return Part(name, flow.markdown(found)), sum(block.pictures for block in found)

@@ -22,6 +22,8 @@ DRAWN = (
     _DIAGRAM,
 )
 """Elements that show a chart or a diagram, which is a part of its own."""
+SHAPE = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
+"""Element of a Word document that describes a shape."""
 PICTURES = ("{*}pic", "{*}oleObj", "{*}control", "{*}contentPart")
 _KINDS = {"pic": "picture", "oleObj": "embedded object", "control": "form control", "contentPart": "drawing by hand"}
 _BETWEEN = {f"{M}f": "/", f"{M}sSup": "^", f"{M}sSub": "_"}
@@ -88,6 +90,12 @@ def chart(root: _Element) -> Iterator[str]:
 
 def _values(part: _Element) -> list[str]:
     return [" ".join((each.text or "").split()) for each in part.iter("{*}v")]
+
+
+def described(element: _Element) -> str:
+    """Return what the author says that a picture, a chart or a shape shows, in parentheses; empty if they do not."""
+    said = " ".join((element.get("descr") or "").split())
+    return f"({said})" if said else ""
 
 
 def pictures(root: _Element) -> Counter[str]:

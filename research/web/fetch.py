@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from research._util import cancel, egress
 from research._util.http import retry_after
-from research._util.network import AddressRefused, VettedNetwork
+from research._util.network import AddressRefused, NoSuchHost, VettedNetwork
 from research._util.said import say
 from research.errors import ToolError
 from research.text import clip
@@ -99,6 +99,7 @@ _SUFFIXES = {
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/x-ipynb+json": ".ipynb",
     "application/xhtml+xml": ".html",
     "application/xml": ".txt",
     "text/csv": ".csv",
@@ -111,6 +112,8 @@ _SUFFIXES = {
 
 _PORTS = {"http": 80, "https": 443}
 
+NO_HOST = "no host"
+"""Code of the error for a host that does not exist."""
 _PDF = b"%PDF-"
 
 _PATIENCE_S = 5.0
@@ -223,6 +226,13 @@ def vet(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> tuple[str, bool]:
     return str(target), network.is_allowed(host, port)
 
 
+def is_gone(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> bool:
+    """Return whether the public domain of a url whose host does not exist has left the DNS."""
+    host = parse_url(url).raw_host.decode("ascii")
+    with egress.sending(host, kinds=("addresses",)):
+        return VettedNetwork(policy.allow_hosts, policy.total_s).has_left_the_dns(host)
+
+
 class _Response(Struct, frozen=True):
     """One server's response."""
 
@@ -326,12 +336,22 @@ def _as_tool_errors(url: httpx2.URL, policy: FetchPolicy) -> Iterator[None]:
     except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
         raise ToolError(
             say("{url} cannot be read ({error}); check the address or try another source", url=url, error=error),
-            "refused" if isinstance(error, AddressRefused) else "network",
+            _code(error),
         ) from error
     except zlib.error as error:
         raise ToolError(
             say("{url} cannot be unpacked ({error}); try another source", url=url, error=error), "unreadable"
         ) from error
+
+
+def _code(error: Exception) -> str:
+    match error:
+        case AddressRefused():
+            return "refused"
+        case NoSuchHost():
+            return NO_HOST
+        case _:
+            return "network"
 
 
 def _read(url: str, response: httpcore2.Response, policy: FetchPolicy) -> _Response:

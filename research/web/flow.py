@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from research.web import pictures
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -46,6 +49,8 @@ class Block(Struct, frozen=True):
     """Its text without that of its links."""
     margin: bool = False
     """In a menu, a form, the foot of the page or the like."""
+    pictures: int = 0
+    """How many pictures after it, or before the first block, show what the page does not say."""
 
     def markdown(self) -> str:
         """Return the block as a line of Markdown."""
@@ -77,11 +82,18 @@ class _Walk:
         self._pieces: list[str] = []
         self._bare: list[str] = []
         """The same without links."""
+        self._pictures = 0
 
     def blocks(self, root: _Element) -> list[Block]:
         self._walk(root, _Around())
         self._flush(_Around())
+        self._count(0)
         return self._found
+
+    @property
+    def pictures(self) -> int:
+        """How many pictures show what the page does not say."""
+        return self._pictures + sum(each.pictures for each in self._found)
 
     def _walk(self, element: _Element, around: _Around) -> None:
         self._add(element.text, around)
@@ -90,6 +102,8 @@ class _Walk:
             inner = around.with_child(name, child)
             if _is_unseen(child):
                 pass
+            elif not inner.margin and pictures.is_untold(child, inner.link):
+                self._count(1)
             elif around.depth > _DEEP:
                 self._add(" ".join(map(str, child.itertext())), inner)
             elif name in _INLINE or (name == "br" and around.tag in HEADINGS):
@@ -105,9 +119,20 @@ class _Walk:
             self._add(child.tail, around)
 
     def _row(self, row: _Element, around: _Around) -> None:
-        cells = [" ".join(each.text for each in _Walk().blocks(cell)) for cell in row if _name(cell) in ("td", "th")]
+        walks = [(_Walk(), cell) for cell in row if _name(cell) in ("td", "th")]
+        cells = [" ".join(each.text for each in walk.blocks(cell)) for walk, cell in walks]
+        if not around.margin:
+            self._count(sum(walk.pictures for walk, _ in walks))
         if any(cells):
             self._add(f"| {' | '.join(cell.replace('|', '¦') for cell in cells)} |", around)
+
+    def _count(self, more: int) -> None:
+        """Count pictures, those before the first block with it."""
+        self._pictures += more
+        if self._found:
+            last = self._found[-1]
+            self._found[-1] = replace(last, pictures=last.pictures + self._pictures)
+            self._pictures = 0
 
     def _add(self, text: str | None, around: _Around) -> None:
         if text:
@@ -126,7 +151,8 @@ class _Around(Struct, frozen=True):
     """What the text of an element is in."""
 
     tag: str = ""
-    link: bool = False
+    link: str = ""
+    """Where it leads; `#` if that is not said."""
     raised: bool = False
     margin: bool = False
     depth: int = 0
@@ -134,7 +160,8 @@ class _Around(Struct, frozen=True):
     def with_child(self, name: str, child: _Element) -> _Around:
         tag = name if name in _NAMED else self.tag
         margin = self.margin or name in _MARGINS or (child.get("role") or "").lower() in _ROLES
-        return _Around(tag, self.link or name == "a", self.raised or name == "sup", margin, self.depth + 1)
+        link = self.link or (child.get("href") or "#" if name == "a" else "")
+        return _Around(tag, link, self.raised or name == "sup", margin, self.depth + 1)
 
 
 def _name(element: _Element) -> str:
@@ -144,6 +171,8 @@ def _name(element: _Element) -> str:
 def _before(element: _Element, name: str) -> str:
     if name == "input" and element.get("type", "text") not in ("checkbox", "radio", "image", "password"):
         return f" {element.get('value', '')} "
+    if name == "img" and (said := pictures.alternative(element)):
+        return f" ({said}) "
     return " " if name == "br" else ""
 
 
@@ -165,8 +194,18 @@ def _is_row(row: _Element) -> bool:
     return next(row.iter("table"), None) is None and len("".join(map(str, row.itertext()))) <= _ROW
 
 
-def completed(article: str, found: Sequence[Block]) -> tuple[str, int]:
-    """Return an article with the blocks that it lost, and how many characters beside it are left out.
+class Completed(Struct, frozen=True):
+    """An article with the blocks that it lost."""
+
+    text: str
+    beside: int
+    """How many characters beside it are left out."""
+    pictures: int
+    """How many of its pictures show what the page does not say."""
+
+
+def completed(article: str, found: Sequence[Block]) -> Completed:
+    """Return an article with the blocks that it lost.
 
     What is between its first and its last block belongs to it, except menus, forms and links.
     """
@@ -175,11 +214,11 @@ def completed(article: str, found: Sequence[Block]) -> tuple[str, int]:
     has = [said.place(block) for block in found]
     kept = [at for at, place in enumerate(has) if place.share >= _MOSTLY and place.certain]
     if not kept:
-        return article, 0
+        return Completed(article, 0, 0)
+    shown = sum(each.pictures for each in found[max(0, kept[0] - 1) : kept[-1] + 1])
     if len(lines) < len(kept):  # nothing but words was found: 3 × 10⁶ is 3 × 106 there
-        return markdown(block for block in found if not block.margin), sum(
-            len(each.bare) for each in found if each.margin
-        )
+        margins = sum(len(each.bare) for each in found if each.margin)
+        return Completed(markdown(block for block in found if not block.margin), margins, shown)
     after: dict[int, list[Block]] = defaultdict(list)
     line, beside = 0, 0
     for at, (block, place) in enumerate(zip(found, has, strict=True)):
@@ -196,7 +235,7 @@ def completed(article: str, found: Sequence[Block]) -> tuple[str, int]:
     for line, lost in after.items():
         joint = "\n" if lost[0].tag in ("tr", "li") and lines[line][:1] in "-|" else "\n\n"
         lines[line] += joint + markdown(lost) + ("" if joint == "\n" else "\n")
-    return "\n".join(lines), beside
+    return Completed("\n".join(lines), beside, shown)
 
 
 def _in_place_of(line: str, block: Block) -> str:

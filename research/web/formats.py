@@ -1,4 +1,5 @@
-"""Read the formats that have parts: spreadsheets, parquet, presentations, books, messages, rich text and JSON."""
+"""Read the formats that have parts: spreadsheets, parquet, presentations, books, messages, rich text,
+notebooks and JSON."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from research.web import (
     charsets,
     grid,
     mail,
+    notebooks,
     open_documents,
     places,
     references,
@@ -35,6 +37,7 @@ SUFFIXES = (
     ".rtf",
     ".json",
     ".jsonl",
+    ".ipynb",
 )
 
 Refuse = Callable[[str], Exception]
@@ -67,7 +70,8 @@ def read(
         case ".odt" | ".odp":
             title, parts, tables, notes = open_documents.document(data, suffix, refuse)
         case ".epub":
-            title, parts, csl = books.book(data, refuse)
+            book = books.book(data, refuse)
+            title, parts, csl, notes = book.title, book.chapters, book.csl, book.notes
         case ".eml":
             title, parts, tables, csl, notes = mail.message(data, page_text, attached, refuse)
         case ".rtf":
@@ -77,6 +81,8 @@ def read(
             parts, notes = [Part("", found[0])], found[1]
         case ".ris" | ".bib":
             parts = references.works(data, suffix, refuse)
+        case ".ipynb":
+            title, parts, notes = notebooks.notebook(data, refuse)
         case ".json" | ".jsonl":
             parts, tables = _records(data, suffix, refuse)
         case _:

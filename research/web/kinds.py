@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from research.web import charsets
 
-_TEXTS = frozenset((".md", ".txt", ".html", ".htm", ".csv", ".tsv", ".eml", ".json", ".jsonl", ".ris", ".bib"))
+_TEXTS = frozenset(
+    (".md", ".txt", ".html", ".htm", ".csv", ".tsv", ".eml", ".json", ".jsonl", ".ipynb", ".ris", ".bib")
+)
 """Formats that are text: what is written in a file of one of them decides nothing."""
 _SHEETS = frozenset((".xls", ".xlsx", ".xlsm", ".xlsb", ".ods"))
 _STARTS = {b"{\\rtf": ".rtf", b"PAR1": ".parquet", b"%PDF-": ".pdf"}

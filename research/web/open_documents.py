@@ -30,6 +30,7 @@ _SPACES = {
         "style": "style",
         "presentation": "presentation",
         "number": "datastyle",
+        "svg": "svg-compatible",
     }.items()
 }
 
@@ -39,6 +40,8 @@ def _tag(name: str) -> str:
     return _SPACES[space] + local
 
 
+_DESCRIPTION = _tag("svg:desc")
+"""What the author says that a picture or a shape shows."""
 _PARAGRAPHS = (_tag("text:p"), _tag("text:h"))
 _SKIPPED = frozenset(
     map(
@@ -166,6 +169,8 @@ class _Reader:
                 yield from filter(None, [heading + text, *attached])
             elif child.tag == _tag("table:table"):
                 yield from filter(None, [self._table(child, place)])
+            elif child.tag == _DESCRIPTION:
+                yield from filter(None, [_described(child)])
             elif self._is_shown(child):
                 yield from self.blocks(child, place)
 
@@ -176,6 +181,8 @@ class _Reader:
                 yield " "
             elif child.tag in _CHARACTERS:
                 yield _CHARACTERS[child.tag]
+            elif child.tag == _DESCRIPTION:
+                self._after += filter(None, [_described(child)])
             elif child.tag == _tag("text:note"):
                 self._attach("Note: ", child)
             elif child.tag in _ATTACHED:
@@ -212,6 +219,12 @@ class _Reader:
             text = own or (text if cell.tag == _tag("table:covered-table-cell") else "")
             count = cell.get(_tag("table:number-columns-repeated"), "1")
             yield from [text] * (min(int(count), 500) if count.isdecimal() else 1)
+
+
+def _described(element: _Element) -> str:
+    """Return a description in parentheses."""
+    said = " ".join("".join(map(str, element.itertext())).split())
+    return f"({said})" if said else ""
 
 
 def _within(element: _Element, *names: str) -> Iterator[_Element]:

@@ -21,6 +21,8 @@ class Page(Struct, frozen=True):
     """Whether it has no text but a picture."""
     unsure: bool = False
     """Whether it has a table of which the columns are not known."""
+    mixed: bool = False
+    """Whether columns of text may be read across each other."""
     ocr: bool = False
     """Whether its text was looked for in a picture."""
 
@@ -37,6 +39,9 @@ def notes(found: Sequence[Page], advice: str) -> tuple[str, ...]:
             page.ocr and not page.scanned for page in found
         ],
         columns: [page.unsure for page in found],
+        "columns of text that the file writes row by row, which may be mixed; compare with the file": [
+            page.mixed for page in found
+        ],
     }
     numbers = {why: [number for number, each in enumerate(flags, 1) if each] for why, flags in told.items()}
     return tuple(f"{_named(those)}: {why}" for why, those in numbers.items() if those)

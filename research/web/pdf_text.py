@@ -6,14 +6,15 @@ import re
 import unicodedata
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 from pypdf.errors import PyPdfError
 
-from research.web import pdf_forms, pdf_tables, places
+from research.web import pdf_columns, pdf_forms, pdf_tables, places
 from research.web.pdf_fonts import Fonts
 from research.web.pdf_pages import Page
 
@@ -54,13 +55,23 @@ _Piece = tuple[str, str | None]
 """Text, and the name of its font; None: which letters it shows is unknown."""
 
 
+class _Drawn(Struct, frozen=True):
+    """A page with its text, as a whole and in pieces of one font."""
+
+    page: Any
+    text: str
+    pieces: list[_Piece]
+    columns: bool
+    """Whether it may have columns that are written row by row."""
+
+
 def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
     """Return the text of each page, and what is beside the text and was not read.  Raises one of `BROKEN`."""
     left_out = Counter[str]()
     fonts = Fonts()
     drawn = [_drawn(page, fonts) for page in reader.pages]
-    false = _false_fonts(piece for _, _, pieces in drawn for piece in pieces)
-    found = [_page(*each, false, left_out) for each in drawn]
+    false = _false_fonts(piece for each in drawn for piece in each.pieces)
+    found = [_page(each, false, left_out) for each in drawn]
     words = Counter(word.casefold() for page in found for word in _WORD.findall(_DIVIDED.sub(" ", page.text)))
     found = [replace(page, text=_joined(page.text, words)) for page in found]
     with suppress(*BROKEN):  # of what is beside the pages
@@ -68,17 +79,19 @@ def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
     return found, places.left_out(left_out)
 
 
-def _drawn(page: PageObject, fonts: Fonts) -> tuple[PageObject, str, list[_Piece]]:
-    """Return a page with its text, as a whole and in pieces of one font."""
+def _drawn(page: PageObject, fonts: Fonts) -> _Drawn:
     pieces: list[_Piece] = []
+    starts = pdf_columns.Starts()
 
     def visit(text: str, _cm: Any, _tm: Any, font: Any, _size: float) -> None:
         pieces.append((text, None if fonts.is_undecodable(font) else str((font or {}).get("/BaseFont"))))
 
-    return page, page.extract_text(visitor_text=visit), pieces
+    text = page.extract_text(visitor_operand_before=starts.add, visitor_text=visit)
+    return _Drawn(page, text, pieces, starts.may_be_columns)
 
 
-def _page(page: PageObject, text: str, pieces: Sequence[_Piece], false: Set[str], left_out: Counter[str]) -> Page:
+def _page(drawn: _Drawn, false: Set[str], left_out: Counter[str]) -> Page:
+    page, text, pieces = drawn.page, drawn.text, drawn.pieces
     unread = [font is None or font in false for _, font in pieces]
     lost = any(piece.strip() and wrong for (piece, _), wrong in zip(pieces, unread, strict=True))
     if lost:
@@ -87,12 +100,13 @@ def _page(page: PageObject, text: str, pieces: Sequence[_Piece], false: Set[str]
     kept = [line for line in lines if not _is_garbled(line)]
     text = "\n".join(line if line.isprintable() else "".join(map(_character, line)) for line in kept).strip()
     lost = lost or len(kept) < len(lines)
-    scanned, unsure = not text and not lost and _has_picture(page), False
+    scanned, unsure, mixed = not text and not lost and _has_picture(page), False, False
     with suppress(*BROKEN):  # the text has been read
+        text, mixed = pdf_columns.with_columns(page, text) if drawn.columns else (text, False)
         text, unsure = pdf_tables.with_tables(page, text)
     with suppress(*BROKEN):
         text = "\n".join(filter(None, [text, *pdf_forms.lines(page, left_out)]))
-    return Page(text, lost, scanned, unsure)
+    return Page(text, lost, scanned, unsure, mixed=mixed)
 
 
 def _false_fonts(pieces: Iterable[_Piece]) -> Set[str]:

@@ -86,13 +86,15 @@ def _prepare_for(suffix: str) -> None:
         readers.read_bytes(_parquet(), suffix, "a")
     elif suffix in (".json", ".jsonl"):
         readers.read_bytes(b'[{"a": 1, "day": "1 May 2024"}]', ".json", "a")
+    elif suffix == ".ipynb":
+        readers.read_bytes(b'{"cells": [{"cell_type": "markdown", "source": "# A"}]}', suffix, "a")
     elif suffix in (".pptx", ".epub", ".odt", ".odp"):
         importlib.import_module("lxml.etree")
     elif suffix == ".eml":
         import email
 
         _import_all(email)
-        for attached in (".html", ".md", ".pdf", ".docx", ".xlsx", ".pptx", ".parquet", ".json"):
+        for attached in (".html", ".md", ".pdf", ".docx", ".xlsx", ".pptx", ".parquet", ".json", ".ipynb"):
             _prepare_for(attached)
         readers.read_bytes(_MESSAGE, ".eml", "a")
 

@@ -271,13 +271,12 @@ def _html(data: bytes, name: str, charset: str, host: str) -> FileText:
     short = len(markup) <= ARTICLE_CHARACTERS
     article = trafilatura.extract(markup, output_format="markdown", include_comments=False) if short else None
     shown = flow.blocks(tree)
-    text, beside = flow.completed(article, shown) if article else (flow.markdown(shown), 0)
-    if beside:
-        notes = (
-            *notes,
-            f"{places.MARGINS}{beside:,} character{'s' if beside > 1 else ''}",
-        )
-    return FileText(title, text, links, base, csl, wall=wall, thin=thin, refresh=refresh, notes=notes)
+    whole = flow.Completed(flow.markdown(shown), 0, sum(each.pictures for each in shown))
+    found = flow.completed(article, shown) if article else whole
+    notes = (*notes, *places.left_out({"picture": found.pictures}))
+    if found.beside:
+        notes = (*notes, f"{places.MARGINS}{found.beside:,} character{'s' if found.beside > 1 else ''}")
+    return FileText(title, found.text, links, base, csl, wall=wall, thin=thin, refresh=refresh, notes=notes)
 
 
 def _raise_powers(tree: HtmlElement) -> bool:

@@ -86,8 +86,10 @@ class _Deck:
 
     def _shapes(self, name: str, root: _Element, place: str) -> Iterator[str]:
         self._left_out += drawings.pictures(root)
-        for body in root.iter(f"{_P}txBody", f"{A}tbl", *drawings.DRAWN):
-            if body.tag == f"{_P}txBody":
+        for body in root.iter(f"{_P}txBody", f"{A}tbl", f"{_P}cNvPr", *drawings.DRAWN):
+            if body.tag == f"{_P}cNvPr":
+                yield from filter(None, [drawings.described(body)])
+            elif body.tag == f"{_P}txBody":
                 heading = "# " if _is_title(body) else ""
                 yield from (f"{heading}{line}" for line in paragraphs(body))
             elif body.tag == f"{A}tbl":

@@ -184,6 +184,8 @@ class _Reader:
                     self._attach("Note: ", note)
             elif name == "txbxContent":
                 self._attach("", child)
+            elif child.tag == drawings.SHAPE:
+                self._after += filter(None, [drawings.described(child)])
             elif child.tag in drawings.DRAWN:
                 self._drawn(child)
             elif self._is_shown(child):

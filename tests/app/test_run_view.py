@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import msgspec
 import pytest
@@ -25,11 +26,12 @@ from research.events.rounds import CallView, RoundView
 from research.events.view import RunView, fold
 from research.store import Store
 from research.types import Citation, Observation, Part, Reply, Source, ToolCall
+from research.web.fetch import FetchedPage
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import RUN, press, report_text, reports, texts
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
-from tests.long_run import LongRun, ending
+from tests.long_run import LINES, LongRun, ending
 from tests.workers import until
 
 Visit = Callable[..., AppTest]
@@ -470,3 +472,17 @@ def test_a_report_that_lost_much_is_told_on_its_page(visit: Visit, home: Path) -
     app = visit(home, run=LONG)
     assert any("no longer contains 5 of 6 supported statements" in each.value for each in app.warning)
     assert "What the report kept, round by round" in [each.label for each in app.expander]
+
+
+def test_a_web_source_links_the_copy_of_it_that_is_kept(visit: Visit, home: Path) -> None:
+    own = bench(home)
+    run = LongRun(own.store, LONG)
+    run.rounds(2)
+    run.finish()
+    own.library.pages.keep(FetchedPage("https://chronicle.example/1", "Chapter 1", LINES, "text/html"))
+    own.library.close()
+    app = visit(home, run=LONG)
+    copies = [each.proto for each in app.get("page_link") if each.proto.label == "Open the kept copy"]
+    (parameters,) = [parse_qs(each.query_string) for each in copies if each.page == "library"]
+    assert parameters["doc"] == ["https://chronicle.example/1"]
+    assert parameters["quote"][0] in LINES

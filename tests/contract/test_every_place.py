@@ -21,7 +21,7 @@ from research.text import has_cjk
 from research.tools.visit import VisitTool
 from research.web.readers import FileText, read_bytes
 from tests import desk
-from tests.marked import FORMATS, Format
+from tests.marked import FORMATS, Format, book
 
 SYLLABLES = "ba de fi go lu ma ne pi ro su ta ve zo kri dra sto".split()
 
@@ -127,6 +127,48 @@ def test_what_an_article_lost_is_put_back_in_its_place_and_menus_are_not() -> No
     assert [each for each in wanted if read.text.count(each) != 1] == []
     assert "106" not in read.text and "Choose" not in read.text and "rights" not in read.text
     assert read.notes == ("left out, as menus, forms and margins of the page: 32 characters",)
+
+
+PICTURES = {
+    "<img src=chart.png>": 1,
+    '<p>See <img src="data:image/png;base64,AA" width=640 height=480></p>': 1,
+    "<figure><img src=a.png></figure><figure><img src=b.png><figcaption>The crane</figcaption></figure>": 1,
+    "<a href=/full/chart.PNG?size=full><img src=chart.png></a><a href=#zoom><img src=b.png></a>": 2,
+    "<table><tr><td><img src=a.png><td>1931</table>": 1,
+    "<canvas width=600 height=400></canvas><svg width=600 height=400><path d='M0 0'/></svg>": 2,
+    "<img src=a.png alt='IMG_4711.jpeg'>": 1,
+    "<img src=a.png alt=''><img src=b.png alt='The crane in 1950'><img src=c.png aria-hidden=true>": 0,
+    "<img src=t.gif width=1 height=1><img src=i.png style='width: 24px'><svg viewBox='0 0 24 24'><path d='M0 0'/></svg>": 0,
+    "<img src=a.png hidden><noscript><img src=a.png></noscript><span style='display:none'><img src=a.png></span>": 0,
+    "<p>More: <a href=/other><img src=other.png>Another page of this site</a></p>": 0,
+    "<nav><img src=logo.png></nav><aside><img src=advert.png></aside><footer><img src=seal.png></footer>": 0,
+}
+"""Parts of a page, and how many pictures in them say something that nothing on the page does."""
+
+
+@pytest.mark.parametrize("suffix", [".html", ".epub"])
+@pytest.mark.parametrize("part", PICTURES)
+def test_pictures_without_words_are_said_to_be_unread_and_decoration_is_not(part: str, suffix: str) -> None:
+    around = "<p>The harbour of Orvik has twelve berths, a crane and a small museum, which is open in summer.</p>"
+    page = (
+        f"<html><head><title>Orvik</title></head><body>{around}{part}{around.replace('summer', 'winter')}</body></html>"
+    )
+    read = read_bytes(page.encode() if suffix == ".html" else book(page), suffix, "n")
+    told = [note.split(": ")[1] for note in read.notes if note.startswith("not read, ")]
+    assert told == ([f"{PICTURES[part]} picture{'s' if PICTURES[part] > 1 else ''}"] if PICTURES[part] else [])
+
+
+def test_the_description_of_a_picture_is_read_where_the_picture_is() -> None:
+    page = """<title>Orvik</title><body><p>The harbour of Orvik has twelve berths, and a crane of
+    <img src=n.png alt="93 tons"> that is open for visitors in summer.</p><figure><img src=a.png alt="Map of the quay"></figure>
+    <figure><img src=b.png alt="The crane in 1950"><figcaption>The crane in 1950, before it was moved</figcaption></figure>
+    <a href=/other><img src=c.png alt="Another page"></a><img src=d.png alt=d.png width=9>
+    <p>The museum of the harbour shows how its crane was moved along the quay, and who paid for it.</p></body>"""
+    read = read_bytes(page.encode(), ".html", "n")
+    assert "a crane of (93 tons) that is open" in read.text
+    assert read.text.index("summer") < read.text.index("(Map of the quay)") < read.text.index("The museum")
+    assert read.text.count("The crane in 1950") == 1
+    assert "Another page" not in read.text and "d.png" not in read.text
 
 
 @pytest.mark.parametrize("suffix", [".docx", ".pptx", ".xlsx"])

@@ -788,6 +788,70 @@ def test_an_archive_does_not_get_the_address_of_a_private_page(site: Site) -> No
     assert [path for path, _ in site.asked] == ["/gone"]
 
 
+GONE = dict.fromkeys(("gone-4711.com", "old.gone-4711.com"), socket.EAI_NONAME)
+"""A domain that left the DNS, with all its hosts."""
+
+
+@pytest.mark.parametrize(
+    ("url", "answers", "allowed", "machine", "asked"),
+    [
+        ("http://gone-4711.com/page", GONE, "", "box", True),
+        ("http://old.gone-4711.com/page", GONE, "", "box", True),
+        (
+            "http://old.gone-4711.com/page",
+            GONE | {"gone-4711.com": 0},
+            "",
+            "box",
+            False,
+        ),  # an intranet, without its VPN
+        ("http://old.gone-4711.com/page", GONE | {"gone-4711.com": socket.EAI_NODATA}, "", "box", False),
+        ("http://old.gone-4711.com/page", GONE | {"gone-4711.com": socket.EAI_AGAIN}, "", "box", False),
+        ("http://gone-4711.com/page", GONE | {"gone-4711.com": socket.EAI_AGAIN}, "", "box", False),
+        ("http://gone-4711.com/page", GONE, "wiki.gone-4711.com", "box", False),
+        ("http://gone-4711.com/page", GONE, "", "box.gone-4711.com", False),
+        ("http://wiki.internal/page", {"wiki.internal": socket.EAI_NONAME}, "", "box", False),
+        (
+            "http://nas.home.arpa/page",
+            dict.fromkeys(("nas.home.arpa", "home.arpa"), socket.EAI_NONAME),
+            "",
+            "box",
+            False,
+        ),
+        ("http://wiki/page", {"wiki": socket.EAI_NONAME}, "", "box", False),
+    ],
+)
+def test_an_archive_gets_the_address_of_a_host_that_does_not_exist_only_if_its_domain_is_a_public_one_and_gone(
+    site: Site,
+    url: str,
+    answers: dict[str, int],
+    allowed: str,
+    machine: str,
+    asked: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = socket.getaddrinfo
+
+    def resolve(name: Any, *rest: Any, **options: Any) -> Any:
+        if code := answers.get(name):
+            raise socket.gaierror(code, "from the server of names")
+        return real("93.184.216.34" if name in answers else name, *rest, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    monkeypatch.setattr(socket, "gethostname", lambda: machine)
+    near = f"/web/20210304050607/{url}"
+    copy = {"archived_snapshots": {"closest": {"available": True, "url": f"http://{site.host}{near}"}}}
+    site.says(f"/wayback/available?url={quote(url, safe='')}", json.dumps(copy), content_type="application/json")
+    site.says(near.replace("/http", "id_/http", 1), ARTICLE, content_type="text/html")
+    policy = FetchPolicy(allow_hosts=tuple(filter(None, (site.host, allowed))))
+    if asked:
+        page = fetched(url, f"http://{site.host}", policy)
+        assert page.notes[0] == "the page is gone; this is its copy of 2021-03-04 in the archive"
+    else:
+        with pytest.raises(ToolError, match="does not resolve"):
+            fetched(url, f"http://{site.host}", policy)
+    assert bool(site.asked) is asked
+
+
 def test_a_copy_counts_as_a_page_of_its_own_domain(site: Site) -> None:
     copies(site, "&timestamp=20210630235959", "20210304050607")
     visit = VisitTool(

@@ -99,6 +99,7 @@ def test_every_unreadable_file_is_listed_with_the_reason(
         (".eml", "The title (a.eml › note.docx)"),
         (".docx", "a"),
         (".json", "a"),
+        (".ipynb", "The title (a.ipynb › cell 3)"),
     ],
 )
 def test_a_citation_names_the_place_in_the_file(tmp_path: Path, suffix: str, title: str) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
+from itertools import zip_longest
+
 import fpdf
 import pytest
 from matplotlib import get_data_path
@@ -92,3 +96,56 @@ def test_a_font_that_contradicts_the_table_of_its_letters_is_not_read() -> None:
     read = read_isolated(wrong, ".pdf", "n")
     assert read.text == "The dam is 93 metres high."
     assert "page 1: text left out, because its font does not say, or says falsely" in read.notes[0]
+
+
+SENTENCES = (
+    "The council measured the water of the valley at nine stations in spring, and found that floods rise faster than it had "
+    "expected. Snow melts early in the hills.",
+    "Engineers keep the basins half closed while the gates are repaired. Nobody had announced that, and so the farmers along "
+    "the lower river lost most of their hay.",
+)
+WRAPPED = [textwrap.wrap(text, 26) for text in SENTENCES]
+
+
+def by_rows(columns: Sequence[Sequence[str]], *, start: int = 20) -> fpdf.FPDF:
+    """Return a file that writes the columns row by row."""
+    made = page()
+    made.set_font("Courier", size=9)
+    for down, row in enumerate(zip_longest(*columns, fillvalue="")):
+        for across, cell in enumerate(row):
+            if cell:
+                made.text(20 + 60 * across, start + 5 * down, cell)
+    return made
+
+
+def test_columns_that_are_written_row_by_row_are_read_one_after_the_other() -> None:
+    made = by_rows(WRAPPED, start=40)
+    made.text(20, 20, "Water in the valley: a report to the council and to all who live there")
+    read = read_isolated(bytes(made.output()), ".pdf", "n")
+    assert " ".join(read.text.split()).startswith(" ".join(SENTENCES))
+    assert read.notes == ()
+
+
+def test_wrapped_cells_that_are_written_row_by_row_stay_beside_each_other() -> None:
+    rows = [(first[: 12 * n], other[: 9 * n]) for first, other in [SENTENCES] for n in (7, 9, 11)]
+    cells = [[textwrap.wrap(cell, 26) for cell in row] for row in rows]
+    columns = [[line for row in cells for line, _ in zip_longest(row[at], max(row, key=len))] for at in (0, 1)]
+    read = read_isolated(bytes(by_rows([[line or "" for line in each] for each in columns]).output()), ".pdf", "n")
+    assert read.text.split() == [word for row in rows for cell in row for word in cell.split()]
+
+
+def test_lists_and_tables_that_are_written_row_by_row_stay_so() -> None:
+    stations = [f"Station {word}" for word in SENTENCES[0].split()[:9]]
+    answers = [" ".join(SENTENCES[1].split()[at : at + 1 + at % 4]) for at in range(9)]
+    for columns in ([stations, answers], [answers, [str(3 * at) for at in range(9)]]):
+        read = read_isolated(bytes(by_rows(columns).output()), ".pdf", "n")
+        said = [word for row in zip(*columns, strict=True) for cell in row for word in cell.split()]
+        assert [word for word in read.text.split() if word not in ("|", "---")] == said
+
+
+def test_columns_that_may_be_a_table_are_said_to_be_uncertain() -> None:
+    short = [line if at % 2 else line[:14] for at, line in enumerate(WRAPPED[1])]
+    read = read_isolated(bytes(by_rows([WRAPPED[0], short]).output()), ".pdf", "n")
+    assert read.notes == (
+        "page 1: columns of text that the file writes row by row, which may be mixed; compare with the file",
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -44,8 +44,11 @@ UNFINISHED = ("failed", "stopped", "tool_errors", "no_evidence")
 """Outcomes of which the report only lists what was seen, so that its first words are no answer."""
 
 
-def draw(view: RunView) -> None:
-    """Draw the report of a run at the shown round, with what changed in that round, and its sources."""
+def draw(view: RunView, kept: Container[str] = ()) -> None:
+    """Draw the report of a run at the shown round, with what changed in that round, and its sources.
+
+    `kept`: the addresses of which the reader's library has a copy.
+    """
     finished = view.outcome is not None and view.outcome != "needs_input"
     if not view.report:
         return
@@ -57,7 +60,7 @@ def draw(view: RunView) -> None:
     if finished:
         figures.draw(shown)
     sources.images(view)
-    sources.draw(shown, shown.report)
+    sources.draw(shown, shown.report, kept)
     sources.looked(view)
     if finished:
         sources.checked(view)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -89,14 +89,22 @@ def looked(view: RunView) -> None:
         st.caption(" · ".join(told))
 
 
-def draw(view: RunView, report: str) -> None:
-    """Draw the sources cited in `report` (its visible part) in the order of their first use, then those not cited."""
+def kept(bench: Workbench, view: RunView) -> Container[str]:
+    """Return the addresses of the run's sources of which the library keeps a copy."""
+    return bench.library.pages.among(url for n in view.sources for url in view.source(n).addresses)
+
+
+def draw(view: RunView, report: str, kept: Container[str]) -> None:
+    """Draw the sources cited in `report` (its visible part) in the order of their first use, then those not cited.
+
+    `kept`: as in `cite.link`.
+    """
     numbers = [n for n in cited(report) if n in view.sources]
     shown = replace(view, report="".join(f"[{n}]" for n in numbers[:SOURCES])).cited_sources
     if shown:
         st.subheader(t("Sources"), anchor=False)
     for source in shown:
-        _card(view, source)
+        _card(view, source, kept)
     if more := len(numbers) - len(shown):
         st.caption(t("{sources} more in the download.", sources=count(more, "source")))
     known = set(numbers)
@@ -111,7 +119,7 @@ def draw(view: RunView, report: str) -> None:
                 st.caption(t("{sources} more in the download.", sources=count(len(rest) - 200, "source")))
 
 
-def _card(view: RunView, source: Source) -> None:
+def _card(view: RunView, source: Source, kept: Container[str]) -> None:
     """Draw a source with every quote of it that is cited, and what was found of the statements that cite it."""
     own = [citation for citation in view.citations if citation.n == source.n]
     quotes = _quotes(own) or [source.quote]
@@ -119,7 +127,7 @@ def _card(view: RunView, source: Source) -> None:
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             title = f"{source.n}  {plain(clip(source.title, cite.TITLE))}"
             st.subheader(title, anchor=f"source-{source.n}", width="stretch")
-            cite.link(source, quotes[0])
+            cite.link(source, quotes[0], kept)
         for quote in quotes[:QUOTES]:
             lines = [plain(line) for line in clip(quote, QUOTE).splitlines()]
             st.markdown("> " + "  \n> ".join(lines or ["—"]), anchors=False)

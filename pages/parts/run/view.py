@@ -25,6 +25,7 @@ from pages.parts.run import (
     report,
     scrubber,
     so_far,
+    sources,
     timeline,
     watching,
 )
@@ -79,7 +80,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
             timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done])
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
         with right:
-            report.draw(shown)
+            report.draw(shown, sources.kept(bench, shown))
             draft = st.container(key="draft", gap="xsmall")
             if at_rest:
                 with draft:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import streamlit as st
 
 from pages.parts.shared import language
@@ -112,16 +114,21 @@ def disputed(citation: Citation) -> bool:
     return bool(said & {"supported", "calculated"} and said & {"contradicted", "unsupported", "partial"})
 
 
-def link(source: Source, quote: str = "") -> None:
+def link(source: Source, quote: str = "", kept: Container[str] = ()) -> None:
     """Draw the links to a source: a page of this app for library documents, otherwise the web addresses, and its memory
     entry.
+
+    `kept`: the web addresses of which the library has a copy, which is linked too.
     """
     for url in source.addresses:
+        parameters = {"doc": url, "quote": quote or source.quote}
         if url.startswith("library://"):
-            parameters = {"doc": url, "quote": quote or source.quote}
             st.page_link(LIBRARY, label=t("Open in the library"), icon=":material/menu_book:", query_params=parameters)
         elif web(url):
             st.page_link(url, label=plain(url), icon=":material/open_in_new:")
+            if url in kept:
+                label = t("Open the kept copy")
+                st.page_link(LIBRARY, label=label, icon=":material/menu_book:", query_params=parameters)
         elif not url.startswith(MEMORY):
             st.caption(plain(url))
     if source.memory and may_open_memory():

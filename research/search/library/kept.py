@@ -100,6 +100,17 @@ class KeptPages:
             address, title, text, "text/html", csl=decoding.decode(csl, dict), notes=(note, *notes.splitlines()[1:])
         )
 
+    def among(self, urls: Iterable[str]) -> frozenset[str]:
+        """Return those of these addresses of which a copy is kept."""
+        try:
+            found = self._rows(
+                f"SELECT url FROM documents WHERE url IN {_LISTED} AND collection = ({_SHOWN})", urls, PAGES
+            )
+        except (sqlite3.Error, StoreUnavailable) as error:
+            _log.warning("whether pages are kept is unknown: %s", error)
+            return frozenset()
+        return frozenset(url for (url,) in found)
+
     def read_by(self, run: str, urls: Iterable[str]) -> None:
         """Record that a run has read these pages, if they are kept."""
         try:
