@@ -155,6 +155,7 @@ LEGACY = [
 ]
 
 
+@pytest.mark.examples(19)
 @pytest.mark.parametrize(("encoding", "text"), LEGACY)
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".html"])
 def test_an_undeclared_encoding_is_found_by_its_letters_and_said(encoding: str, text: str, suffix: str) -> None:
