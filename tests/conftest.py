@@ -14,6 +14,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -145,16 +146,21 @@ def _loopback(host: str) -> bool:
         return False
 
 
+@cache
+def _variables() -> frozenset[str]:
+    """Return the names of all variables that the settings and the presets of services read."""
+    named = [
+        name for preset in presets().values() for name in (preset.trigger, preset.url_variable, preset.region_variable)
+    ]
+    return frozenset(filter(None, named)) | {str(field.validation_alias) for field in Settings.model_fields.values()}
+
+
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Hide the developer's keys, URLs and .env from the tests."""
-    for field in Settings.model_fields.values():
-        monkeypatch.delenv(str(field.validation_alias), raising=False)
+    for name in _variables() & os.environ.keys():
+        monkeypatch.delenv(name)
     monkeypatch.setitem(Settings.model_config, "env_file", None)
-    for preset in presets().values():
-        for name in (preset.trigger, preset.url_variable, preset.region_variable):
-            if name:
-                monkeypatch.delenv(name, raising=False)
     # A model server on the developer's machine must not appear on the pages.
     monkeypatch.setenv("WORKBENCH_DETECT", "off")
     # Most tests count the requests of something else; those of the judge turn it on.

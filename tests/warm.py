@@ -111,6 +111,7 @@ def _ready(state: IO[str], within_s: float | None) -> bool:
 
 def _load() -> None:
     """Do what every run does first, as long as it starts no thread and registers no plug-in."""
+    import dbos  # noqa: F401
     import filelock  # noqa: F401
     import httpx2  # noqa: F401
     import jsonschema  # noqa: F401

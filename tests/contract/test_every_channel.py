@@ -221,6 +221,7 @@ CHANNELS = [
 ]  # fmt: skip
 
 
+@pytest.mark.examples(14)
 @pytest.mark.parametrize("scope", SCOPES)
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: channel.__name__)
 def test_what_is_private_leaves_only_under_the_open_scope(

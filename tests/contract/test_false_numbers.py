@@ -90,6 +90,7 @@ def events_of(dialect: Dialect, number: str, **budget: Any) -> list[Any]:
         return events
 
 
+@pytest.mark.examples(20)
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("number", [*FALSE, *MILD], ids=lambda text: text[:12])
 def test_no_number_of_a_server_breaks_a_run_or_what_is_made_of_it(dialect: Dialect, number: str) -> None:

@@ -134,6 +134,7 @@ def test_a_million_cells_are_read_and_the_rest_is_said() -> None:
     assert "2 more rows of the sheet are beyond the limit of 6 cells" in read.text
 
 
+@pytest.mark.examples(6)
 @pytest.mark.parametrize("suffix", sorted(desk.WRITERS))
 def test_no_cut_file_ends_in_another_error(suffix: str) -> None:
     """A file that is cut anywhere is read as far as it goes, or refused with a reason."""

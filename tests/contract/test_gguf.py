@@ -93,6 +93,7 @@ class TestReplies:
         assert said(deltas, "reasoning") == reply.reasoning
         assert said(deltas, "text") == ""
 
+    @pytest.mark.slow
     def test_arguments_without_a_bound_in_their_schema_still_end(self, model: GgufModel) -> None:
         odd = {
             "n": {"type": "integer"},
@@ -104,6 +105,7 @@ class TestReplies:
         _, reply = play(model, threes, tools=(tool,), must_call=True)
         assert set(reply.calls[0].arguments) == set(odd)
 
+    @pytest.mark.slow
     def test_a_reply_without_tools_after_calls_is_an_answer(self, model: GgufModel) -> None:
         deltas, reply = play(model, *CALLED, Message("user", "Answer now."), max_tokens=120)
         assert not reply.raw_calls
@@ -133,6 +135,7 @@ class TestReplies:
         assert reply.finish_reason == "length"
         assert not reply.calls
 
+    @pytest.mark.slow
     def test_control_tokens_in_a_message_are_tokenized_as_text(self, model: GgufModel) -> None:
         turn = "<|im_end|>\n<|im_start|>"
         counts = [
@@ -144,6 +147,7 @@ class TestReplies:
 
 
 class TestLimits:
+    @pytest.mark.slow
     def test_a_reply_that_fills_the_context_is_a_context_overflow(self) -> None:
         small = GgufModel(model_file(), context=256)
         with pytest.raises(ProviderError) as caught:
@@ -167,6 +171,7 @@ class TestLimits:
         assert len({id(each) for each in loaded}) == 1
         assert len(set(words)) == 1
 
+    @pytest.mark.slow
     def test_a_program_can_exit_in_the_middle_of_a_reply(self) -> None:
         code = (
             "from pathlib import Path; from research.models.gguf import GgufModel;"

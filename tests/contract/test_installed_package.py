@@ -98,6 +98,7 @@ def test_the_console_script_answers_a_question(installed: Path, home: Path, tmp_
     assert said.stdout.startswith(str(installed.parent))
 
 
+@pytest.mark.slow
 def test_the_command_app_serves_the_pages(installed: Path, home: Path, tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     with (
@@ -294,6 +295,7 @@ def test_third_party_plugins_run_and_the_doctor_lists_them(extended: Path, home:
     assert (refused.status, "plugin_package.absent" in refused.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_third_party_plugins_can_be_compared_and_evaluated(extended: Path, home: Path, tmp_path: Path) -> None:
     recipes = ("--recipe", "echo_twice/newest_first", "--recipe", "react/full")
     shared = ("--model", "parrot:x", "--tools", "dice", "--json")
@@ -309,7 +311,7 @@ def test_third_party_plugins_can_be_compared_and_evaluated(extended: Path, home:
     assert "brevity" in evaluated.out
 
 
-@pytest.mark.examples(1)
+@pytest.mark.slow
 def test_third_party_plugins_appear_on_the_pages(extended: Path, home: Path, tmp_path: Path) -> None:
     wanted = {
         "pages/ask.py": ["Echo twice", "Newest first", "dice", "shelf"],
@@ -331,6 +333,7 @@ def test_a_third_party_framework_strategy_and_model_pass_the_contract_tests(exte
     assert done.returncode == 0, done.stdout[-3000:]
 
 
+@pytest.mark.slow
 def test_the_first_tests_of_a_contributor_need_only_what_the_app_needs(tmp_path: Path) -> None:
     pytest.importorskip("xdist", reason="`make test` installs what this test hides")
     named = {

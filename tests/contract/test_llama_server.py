@@ -43,7 +43,8 @@ def model(base_url: str, **options: Any) -> OpenAIModel:
     return openai_model("smollm2", base_url=base_url, **{"api_key": KEY, **options})
 
 
-@pytest.mark.parametrize("protocol", ["native", pytest.param("tagged", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", get_args(ProtocolName))
 def test_react_ends_with_an_answer_or_a_named_outcome(base_url: str, bench: Workbench, protocol: ProtocolName) -> None:
     settings = load(home=bench.settings.home, openai_base_url=base_url, openai_api_key=KEY)
     events = list(

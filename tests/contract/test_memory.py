@@ -243,6 +243,7 @@ FILTERED = [
 ]
 
 
+@pytest.mark.examples(8)
 @pytest.mark.parametrize(
     ("filters", "wanted"),
     [

@@ -242,6 +242,7 @@ def ids(cli: Cli) -> list[str]:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.examples(1)
 @everywhere
 def test_old_runs_are_listed_shown_and_replayed(cli: Cli, place: str) -> None:
     found: dict[str, Any] = {
@@ -286,6 +287,7 @@ def held(text: str, run: Mapping[str, Any]) -> list[str]:
     return [each for each in data if each.partition("\n")[0] in text]
 
 
+@pytest.mark.examples(1)
 @everywhere
 def test_old_runs_are_exported(cli: Cli, place: str, tmp_path: Path) -> None:
     found: dict[str, Any] = {}
@@ -413,6 +415,7 @@ def test_old_paused_waiting_or_interrupted_runs_are_resumed(cli: Cli, place: str
     same(f"{place}-resumed", found, of=lasting)
 
 
+@pytest.mark.slow
 def test_old_paused_waiting_or_interrupted_runs_are_stopped(cli: Cli) -> None:
     found = {}
     for run in ids(cli):
@@ -538,6 +541,7 @@ def logged_in(cli: Cli, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     st.cache_resource.clear()
 
 
+@pytest.mark.slow
 def test_an_old_shared_link_and_comparison_open(logged_in: Callable[..., Any], home: Path) -> None:
     """They are tested on the pages, because neither has a command."""
     made = MADE["files"]

@@ -28,6 +28,7 @@ def test_every_framework_that_goes_in_rounds_tells_the_model_which_round_is_next
     assert silent == []
 
 
+@pytest.mark.examples(7)
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_framework_tells_the_model_how_many_tokens_are_left(framework: str, protocol: ProtocolName) -> None:
@@ -99,6 +100,7 @@ def test_react_is_told_to_check_in_several_sources_and_to_stay_with_the_question
             assert all(rule in system for rule in rules)
 
 
+@pytest.mark.examples(7)
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_a_chinese_run_says_to_the_model_is_chinese(framework: str, protocol: ProtocolName) -> None:

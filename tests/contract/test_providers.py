@@ -219,7 +219,9 @@ class Anthropic(Served):
 
 
 CASES = [OpenAI(), Anthropic(), Gguf(), Case(), Scripted(), Recorded(), Parrot()]
-every = pytest.mark.parametrize("case", CASES, ids=str)
+every = pytest.mark.parametrize(
+    "case", [pytest.param(each, id=str(each), marks=pytest.mark.slow if each.kind == "gguf" else ()) for each in CASES]
+)
 
 
 pytestmark = pytest.mark.usefixtures("parrot")

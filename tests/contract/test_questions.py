@@ -98,6 +98,7 @@ def test_shares_are_compared_in_percentage_points(bench: Workbench) -> None:
     assert {citation.status for citation in view.citations} == {"supported", "calculated"}
 
 
+@pytest.mark.slow
 def test_every_concept_of_the_lexicon_matches_a_factbook_label(bench: Workbench) -> None:
     bench.library.index_factbook()
     with closing(sqlite3.connect(bench.settings.home / "library.sqlite")) as database:

@@ -47,6 +47,7 @@ def test_enqueuing_before_any_worker_has_started_creates_no_queue(settings: Sett
     assert not (settings.root / "queue.sqlite").exists()
 
 
+@pytest.mark.examples(1)
 def test_each_enqueued_run_is_taken_exactly_once(settings: Settings, listener: Listener) -> None:
     for user in KEYS:
         DbosQueue(settings, user).put("one")
@@ -58,6 +59,7 @@ def test_each_enqueued_run_is_taken_exactly_once(settings: Settings, listener: L
     assert listener.taken() == ("", "two"), "a run was taken twice"
 
 
+@pytest.mark.examples(1)
 def test_a_run_enqueued_many_times_waits_in_the_queue_once(tmp_path: Path, settings: Settings) -> None:
     with Listener(settings, runs=1) as listener:
         DbosQueue(settings, "").put("first")
@@ -98,6 +100,7 @@ def test_a_dead_workers_run_goes_to_another_worker_and_frees_its_slot(
         assert alive.taken() == ("", "one"), "the dead worker's run still counts towards the limit of one"
 
 
+@pytest.mark.examples(1)
 def test_the_number_of_concurrent_runs_stays_within_the_limits(settings: Settings) -> None:
     settings = settings.model_copy(update={"runs_at_once": 3, "runs_per_user": 2})
     with Listener(settings) as one, Listener(settings) as other:
@@ -122,6 +125,7 @@ def test_the_number_of_concurrent_runs_stays_within_the_limits(settings: Setting
         until(lambda: looked(0))
 
 
+@pytest.mark.examples(1)
 def test_ended_entries_are_deleted_from_the_queue(
     settings: Settings, listener: Listener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +148,7 @@ def test_ended_entries_are_deleted_from_the_queue(
     assert [status for _, status in turns()] == ["PENDING"]
 
 
+@pytest.mark.examples(1)
 def test_nothing_in_the_queue_is_pickled(settings: Settings, listener: Listener) -> None:
     DbosQueue(settings, KEYS[1]).put("one")
     listener.taken()

@@ -37,6 +37,7 @@ def streamed(text: str, size: int) -> tuple[str, list[str]]:
     return "".join(shown), shown
 
 
+@pytest.mark.examples(10)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_a_key_in_pieces_of_any_size_is_redacted(form: str, size: int) -> None:

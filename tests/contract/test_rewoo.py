@@ -124,9 +124,10 @@ def test_a_plan_of_fifty_steps_is_carried_out_and_a_longer_one_is_asked_for_agai
     bench: Workbench, script: Script
 ) -> None:
     def plan(count: int) -> str:
-        return "\n".join(f"Plan: {n}.\n#E{n} = python[print({n})]" for n in range(1, count + 1))
+        return "\n".join(f"Plan: {n}.\n#E{n} = search[Japan {n}]" for n in range(1, count + 1))
 
     events = play(bench, script(plan(200), plan(50), ANSWER))
     problems = [event.problem for event in events if isinstance(event, e.Rejected)]
     assert problems == ["The plan has 200 steps; at most 50 are accepted. Plan only what the answer needs."]
-    assert [text.strip() for text in seen(events)] == [str(n) for n in range(1, 51)]
+    assert calls(events) == [("search", {"query": f"Japan {n}"}) for n in range(1, 51)]
+    assert len(seen(events)) == 50

@@ -39,6 +39,7 @@ def test_printed_output_is_returned(backend: Backend) -> None:
     assert run_python("print((3.732/3.689-1)*100)", choice=backend).text == "1.1656275413391093\n"
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize(
     ("code", "shown"),
     [
@@ -57,6 +58,7 @@ def test_a_last_expression_is_shown_when_nothing_was_printed(code: str, shown: s
     assert bool(text) == bool(shown)
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("code", ["for i in range(200_000):\n    print(i)", "print('é' * 9000)", "list(range(9999))"])
 def test_long_output_is_cut_and_marked(code: str, backend: Backend) -> None:
     output = run_python(code, choice=backend).text
@@ -147,6 +149,7 @@ def test_the_self_test_fails_closed(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 # Calculations that need CPython
 
 
+@pytest.mark.examples(3)
 @pytest.mark.usefixtures("cpython")
 @pytest.mark.parametrize(
     ("code", "shown"),
@@ -199,6 +202,7 @@ def test_plots_are_limited_in_number_and_size() -> None:
     assert max(map(len, output.images)) <= 300_000
 
 
+@pytest.mark.examples(3)
 @pytest.mark.usefixtures("cpython")
 @pytest.mark.parametrize(
     ("code", "told"),
@@ -312,6 +316,7 @@ def test_random_numbers_without_numpy_are_the_same_in_every_call(backend: Backen
     assert first == again
 
 
+@pytest.mark.examples(1)
 @pytest.mark.usefixtures("cpython")
 @pytest.mark.parametrize("draw", ["random.random()", "numpy.random.random()", "numpy.random.default_rng().random()"])
 def test_random_numbers_are_the_same_in_every_call(draw: str) -> None:

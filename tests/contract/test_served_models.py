@@ -134,6 +134,7 @@ class TestReplies:
         assert len({call.id for call in completion.calls}) == 2
         assert [json.loads(raw.arguments) for raw in completion.raw_calls] == [{"query": "Größe"}, {}]
 
+    @pytest.mark.examples(6)
     @pytest.mark.parametrize(
         "arguments",
         [

@@ -97,6 +97,7 @@ def test_a_recipe_that_wants_native_calls_fails_with_the_servers_words(place: Pa
     assert "tagged" in view.answer
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize(
     ("name", "arguments", "asked"),
     [

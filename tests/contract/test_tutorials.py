@@ -122,6 +122,7 @@ def place(request: pytest.FixtureRequest, desk: Desk) -> Desk:
     return desk
 
 
+@pytest.mark.examples(1)
 def test_the_tutorial_framework_drafts_and_searches_again(place: Desk, cli: Cli) -> None:
     """And commands of a process without its file, such as this one, show the run."""
     scripted, _ = Tutorial(FRAMEWORK).commands
@@ -159,6 +160,7 @@ def test_the_options_of_the_tutorial_framework_are_checked(desk: Desk) -> None:
     assert "a whole number from 1 to 10 is accepted" in done.stderr
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("number, shown", [(0, [0, 1, 2, 3]), (1, [0, 1, 2, 2, 2, 2, 2])])
 def test_the_tutorial_strategy_shows_the_first_and_last_rounds(desk: Desk, number: int, shown: list[int]) -> None:
     """It leaves out the rounds between."""

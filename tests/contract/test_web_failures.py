@@ -69,6 +69,7 @@ def test_a_422_of_brave_is_recognized_as_a_refused_key(open_service: Open) -> No
         assert "brave refused the key (422): set BRAVE_API_KEY" in failure(open_service("brave", server.url))
 
 
+@pytest.mark.examples(9)
 @pytest.mark.parametrize("name", KEYED)
 @pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
 def test_no_error_contains_the_key(name: str, status: int, open_service: Open) -> None:
@@ -121,6 +122,7 @@ def test_after_spent_credits_a_service_is_not_asked_for_a_while(open_service: Op
             assert len(server.asked) == 1
 
 
+@pytest.mark.examples(14)
 @pytest.mark.parametrize("name", OVER_JSON)
 @pytest.mark.parametrize(
     "body",

@@ -6,7 +6,6 @@ import logging
 import random
 import resource
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.kills import Bench, Provider
 from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player
+from tests.warm import Process, Warm
 from tests.workers import LONG_S, until
 
 LAPS = 3
@@ -35,9 +35,9 @@ def whole(events: list[e.Event]) -> None:
     assert ([event.ask for event in events if isinstance(event, e.Replied)], len(used)) == ([1, 2, 3, 4], LAPS)
 
 
-def test_a_command_that_cannot_write_reports_it_and_waits(home: Path) -> None:
+def test_a_command_that_cannot_write_reports_it_and_waits(home: Path, warm: Warm) -> None:
     """A limit keeps every file of the process from growing, like a full disk or a quota, and is lifted later."""
-    process: subprocess.Popen[str] | None = None
+    process: Process | None = None
     begun = threading.Event()
     player = Player("native", LAPS)
 
@@ -49,19 +49,16 @@ def test_a_command_that_cannot_write_reports_it_and_waits(home: Path) -> None:
         return reply
 
     with FakeOpenAI(full_at_the_second) as server:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
-            env=environment(server.base_url), cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        words = ["run", QUESTION, "--home", str(home), "--model", "openai:fake"]
+        process = warm.start(words, cwd=home, environment=environment(server.base_url))
         begun.set()
-        assert process.stderr is not None
         # The loop ends when the process does, so it also shows that the run went on.
         said = []
         for line in process.stderr:
             said.append(line)
             if "waits until its events can be saved" in line:
                 resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        process.communicate(timeout=LONG_S)
+        process.communicate()
     store = Workbench(load(home=home)).store
     assert (process.returncode, len(server.requests)) == (0, LAPS + 1), said
     assert any(

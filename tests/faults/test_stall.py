@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,20 +19,21 @@ from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.faults.test_zombie import suspend
 from tests.player import QUESTION, Player, lap_of
+from tests.warm import Process, Warm
 from tests.workers import LONG_S, heard
 
 
 class Stalled(NamedTuple):
     """A process that was suspended while it waited for a reply, and another one's view of its run."""
 
-    process: subprocess.Popen[str]
+    process: Process
     run_id: str
     bench: Workbench
     reply: threading.Event
 
 
 @pytest.fixture
-def stalled(home: Path) -> Iterator[Stalled]:
+def stalled(home: Path, warm: Warm) -> Iterator[Stalled]:
     player, arrived, reply = Player("native", laps=4), threading.Event(), threading.Event()
 
     def held(body: Body) -> FakeReply:
@@ -47,16 +46,14 @@ def stalled(home: Path) -> Iterator[Stalled]:
         # By its heartbeats, the process counts as dead at once.
         timings = Timings(dead_after=0, lost_after=0, silent_after=0)
         bench = Workbench(load(home=home, openai_base_url=server.base_url, timings=timings))
-        with subprocess.Popen(
-            [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
-            env=environment(server.base_url), cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        ) as process:  # fmt: skip
-            assert process.stderr is not None
-            run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
-            assert arrived.wait(LONG_S)
-            suspend(process.pid, home / "workbench.sqlite")
-            yield Stalled(process, run_id, bench, reply)
-            process.kill()
+        words = ["run", QUESTION, "--home", str(home), "--model", "openai:fake"]
+        process = warm.start(words, cwd=home, environment=environment(server.base_url))
+        run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
+        assert arrived.wait(LONG_S)
+        suspend(process.pid, home / "workbench.sqlite")
+        yield Stalled(process, run_id, bench, reply)
+        process.kill()
+        process.communicate()
 
 
 def test_a_run_whose_process_stands_still_can_be_paused_and_is_not_taken_over(stalled: Stalled) -> None:

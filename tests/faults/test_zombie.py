@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -21,14 +19,16 @@ from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.faults.test_waiting import environment
 from tests.player import QUESTION, Player, lap_of
-from tests.workers import LONG_S
+from tests.warm import Warm
+from tests.workers import LONG_S, until
 
 
 def suspend(pid: int, database: Path | str) -> None:
-    """Suspend a child at a moment when it locks nothing in its database, a file or the URL of a Postgres database."""
+    """Suspend a process at a moment when it locks nothing in its database, a file or the URL of a Postgres database."""
+    state = Path(f"/proc/{pid}/stat")
     while True:
         os.kill(pid, signal.SIGSTOP)
-        os.waitpid(pid, os.WUNTRACED)
+        until(lambda: state.read_text().rpartition(")")[2].split()[0] == "T")
         if _free(database):
             return
         os.kill(pid, signal.SIGCONT)
@@ -51,7 +51,7 @@ def _free(database: Path | str) -> bool:
 
 
 def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(
-    home: Path, tmp_path: Path, database_url: str
+    home: Path, tmp_path: Path, database_url: str, warm: Warm
 ) -> None:
     """Both processes wait for a reply, and the suspended one gets its reply first.
 
@@ -73,11 +73,11 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(
     with FakeOpenAI(held) as server:
         elsewhere = linked_home(home, tmp_path / "elsewhere")
         bench = Workbench(load(home=elsewhere, openai_base_url=server.base_url, database_url=database_url))
-        process = subprocess.Popen(
-            [sys.executable, "-m", "research", "run", QUESTION, "--home", str(home), "--model", "openai:fake"],
-            env={**environment(server.base_url), "DATABASE_URL": database_url}, cwd=home, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        assert process.stderr is not None
+        process = warm.start(
+            ["run", QUESTION, "--home", str(home), "--model", "openai:fake"],
+            cwd=home,
+            environment={**environment(server.base_url), "DATABASE_URL": database_url},
+        )
         run_id = next(line for line in process.stderr if line.startswith("run ")).split()[1]
         assert arrived[0].wait(LONG_S)
         suspend(process.pid, database_url)
@@ -85,7 +85,7 @@ def test_a_process_that_lost_its_run_while_suspended_writes_nothing_more(
         assert arrived[1].wait(LONG_S)
         os.kill(process.pid, signal.SIGCONT)
         gates[0].set()
-        _, said = process.communicate(timeout=LONG_S)
+        _, said = process.communicate()
         gates[1].set()
         assert bench.engine.wait(run_id, LONG_S)
     events = bench.store.events(run_id)

@@ -79,6 +79,7 @@ def test_chinese_is_compared_character_by_character() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("line", ["- item\n", "- item {n}\n", "para {n}\n\n"])
 def test_very_long_reports_are_compared(line: str) -> None:
     before = "".join(line.format(n=n) for n in range(20_000))

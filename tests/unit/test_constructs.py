@@ -86,6 +86,7 @@ def test_markdown_and_json_keep_the_source(view: RunView) -> None:
     assert not {"image", "html_inline", "html_block"} & kinds
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     ("missing", "written"),
     [("\U0001fae8", "[shaking face]"), ("🇫🇷", "[FR]"), ("👍🏽", "👍"), ("\u0e01", "\ufffd"), ("⚠️", "⚠")],

@@ -183,6 +183,7 @@ def depth(blocks: tuple[Block, ...]) -> int:
     return 1 + max(map(depth, inner), default=-1)
 
 
+@pytest.mark.examples(4)
 @pytest.mark.parametrize("mark", ["> ", "- ", "1. ", "* > "])
 @pytest.mark.parametrize("deep", [5, 50, 500])
 def test_deeply_nested_text_is_flattened_but_not_lost(mark: str, deep: int) -> None:
@@ -294,6 +295,7 @@ MORE = [
 ]  # fmt: skip
 
 
+@pytest.mark.examples(8)
 @pytest.mark.parametrize("text", HOSTILE + MORE)
 def test_a_hostile_report_is_inert_in_every_format(text: str) -> None:
     line = " ".join(text.split())
@@ -404,6 +406,7 @@ def test_the_fonts_are_the_published_files() -> None:
     assert {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in published} == published
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("size", [1, 60])
 def test_wide_tables_and_long_words_stay_on_the_page(size: int) -> None:
     row = "|" + "|".join(["x" * 30] * 12) + "|"
@@ -444,6 +447,7 @@ def test_word_has_real_headings_links_and_a_chinese_font() -> None:
     assert 'w:name="source-1"' in body
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("name", ["html", "pdf", "docx"])
 def test_a_very_long_report_is_cut_with_a_notice(name: str) -> None:
     row = "| 1 | 2 | 3 |\n"

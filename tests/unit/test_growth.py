@@ -233,6 +233,7 @@ def test_every_pattern_takes_linear_time() -> None:
     assert slow == [], "\n".join(map(str, slow))
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize(
     "pattern", [r"\bof \d+ (?=.*,)", r"x(?!.*y)", r"[ \t]+$", r"a*b", r"(\w+ ){0,}x", r"<a>.*?</a>"]
 )
@@ -405,6 +406,7 @@ CACHED: dict[str, Callable[[str], object]] = {
 }
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("cached", CACHED)
 def test_a_reader_that_takes_quadratic_time_is_found_behind_its_cache(cached: str) -> None:
     assert growing_pieces(CACHED[cached], exhaustive=False, pieces=["a "]) == ["a "]

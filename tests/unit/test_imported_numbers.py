@@ -91,6 +91,7 @@ def with_number(events: list[dict[str, Any]], path: tuple[Any, ...], literal: st
     return "\n".join(json.dumps(event).replace(PLACE, literal) for event in copy).encode()
 
 
+@pytest.mark.examples(9)
 @pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: kind.__name__)
 def test_every_number_at_its_extremes_is_refused_or_within_limits(kind: type[Event]) -> None:
     events = whole(kind)

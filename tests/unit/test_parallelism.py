@@ -169,6 +169,7 @@ def test_parallel_branches_run_concurrently() -> None:
     assert outcome(events) == "answered"
 
 
+@pytest.mark.examples(7)
 @pytest.mark.parametrize("cap", [100, 450, 1000, 2500])
 @pytest.mark.parametrize(
     ("framework", "options", "flight"),

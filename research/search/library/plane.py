@@ -19,9 +19,10 @@ def plane(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     if len(vectors) < 2:
         return placed
     centred = vectors - vectors.mean(axis=0)
-    # Uses the covariance matrix, dimension x dimension: an SVD of many thousand rows would take seconds.
-    _, directions = np.linalg.eigh(centred.T @ centred)
-    main = directions[:, ::-1][:, : min(2, directions.shape[1])]
+    if len(vectors) < vectors.shape[1]:
+        main = np.linalg.svd(centred, full_matrices=False)[2][:2].T
+    else:  # the covariance matrix, dimension x dimension: an SVD of many thousand rows would take seconds
+        main = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :2]
     main = main * np.where(main[np.abs(main).argmax(axis=0), np.arange(main.shape[1])] < 0, -1, 1)
     found = centred @ main
     largest = np.abs(found).max(axis=0)
