@@ -28,6 +28,8 @@ _LEAST, _MOST = 3, 30
 _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
+_SECTION = " · "
+"""What stands in a title between a thing and what is said of it."""
 _WORD = re.compile(r"\w+")
 
 Ranking = Sequence[tuple[Document, str]]
@@ -143,12 +145,12 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
 def to_the_point(
     query: str, ranked: Sequence[Ranked], texts: Callable[[Document], Sequence[str]], collections: Mapping[str, str]
 ) -> list[Ranked]:
-    """Leave out the documents that say nothing of what the query names, such as other countries.
+    """Leave out the sections about other things than the query names, such as other countries.
 
-    This concerns the collections that have documents about what is named; `collections` has that of each URL.  A query
-    that names nothing, or only names, gets all.  Of what is named, only those documents stay that say something of the
-    rest of the query.  There are at least three results, unless a named one has as much of the query as any.  `texts`
-    returns what a document says that fits the query.
+    This concerns documents titled `Thing · Section` in the collections that have one about what is named; `collections` has
+    that of each URL.  A query that names nothing, or only names, gets all.  Of what is named, only those sections stay that
+    say something of the rest of the query.  There are at least three results, unless a named one has as much of the query
+    as any.  `texts` returns what a document says that fits the query.
     """
     wanted = frozenset(content_tokens(query))
     subjects = _named((each.document for each in ranked), wanted)
@@ -161,7 +163,7 @@ def to_the_point(
     words = {word: re.compile(rf"(?<![a-z]){re.escape(word)}", re.I) for word in rest.union(*names)}
 
     def fits(each: Ranked) -> bool:
-        if collections.get(each.document.url) not in homes:
+        if _SECTION not in each.document.title or collections.get(each.document.url) not in homes:
             return True
         text = without_accents("\n".join([each.document.title, *texts(each.document)]))
         said = {word for word, pattern in words.items() if pattern.search(text)}
@@ -176,7 +178,7 @@ def to_the_point(
 
 def _names(document: Document) -> list[frozenset[str]]:
     """Return the words of each name of what a document is about."""
-    names = [document.title.partition(" · ")[0], *document.names.split(";")]
+    names = [document.title.partition(_SECTION)[0], *document.names.split(";")]
     return [name for name in map(frozenset, map(content_tokens, names)) if name]
 
 
