@@ -284,7 +284,7 @@ FAILURES: dict[str, tuple[Verdict, str]] = {
     "another verdict": (FakeReply('{"verdicts": [{"claim": 1, "verdict": "definitely"}]}'), "no usable reply"),
     "tool call": (FakeReply("", [("search", {"query": "x"})]), "no usable reply"),
     "refused": (FakeReply(status=400, body={"error": {"message": "no", "type": "invalid_request_error"}}), "no"),
-    "broken off": (FakeReply(error_inside={"message": "out of memory"}), "ended early"),
+    "broken off": (FakeReply(error_inside={"message": "out of memory"}), "out of memory"),
     "counts from zero": (numbered(0), "no usable reply"),
     "another claim": (numbered(4), "no usable reply"),
     "number in words": (numbered("one"), "no usable reply"),
