@@ -142,8 +142,11 @@ def test_a_run_drops_its_oldest_observations_instead_of_losing_its_question(home
 
     def reply(body: dict[str, Any]) -> Said:
         assert any(QUESTION in message["content"] for message in body["messages"])
-        done = len(server.chats)
-        return Said(f"<answer>{ANSWER}</answer>") if done > 6 else Said(calls=[("search", {"query": f"Japan {done}"})])
+        topics = ["coal exports", "border countries", "railways", "life expectancy", "election results", "rivers"]
+        done = len(server.chats) - 1
+        return (
+            Said(calls=[("search", {"query": topics[done]})]) if topics[done:] else Said(f"<answer>{ANSWER}</answer>")
+        )
 
     with FakeOllama(reply, trained=3500) as server:
         bench = opened(server, home)
