@@ -249,12 +249,15 @@ def listed(names: Sequence[str], words: dict[str, str]) -> str:
     return words["and"].join(names)
 
 
+_OF_TWO = {"the most": "more", "the fewest": "fewer"}
+
+
 def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False) -> str:
     """Return how the highest or lowest is said of the label, which may be in Chinese: `the longest`; of `two`, `the longer`."""
     english = glossary.english_label(of)
     pairs = (pair for pair, starts in terms("most").items() if english.startswith(tuple(starts)))
     found = words[next(pairs, "most/least")].split("/")[0 if most else 1]
-    return found.replace("最", "更").replace("est", "er") if two else found
+    return _OF_TWO.get(found, found.replace("最", "更").replace("est", "er")) if two else found
 
 
 def measure(words: dict[str, str], of: str) -> str:

@@ -1,4 +1,4 @@
-"""Write the report of a verdict: quoted figures with `[n]`, the arithmetic as it was run, and what was not found."""
+"""Write the report of a verdict: quoted figures with `[n]`, what follows from them, and what was not found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.question import Question
-from research.models.extractive.verdict import Computation, Derived, Finding, Lead, Reading, Verdict
+from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
 from research.models.extractive.write_table import tabular
 
@@ -64,8 +64,8 @@ _WORDS = {
         "unmeasured": "The figures measure different things ({one}; {two}), so they are not compared.",
         "single": "The sources have one such figure only, so there is nothing to compare it with.",
         "numberless": "Not all of these are figures, so they are not compared.",
-        "computed": "Calculated with the python tool: `{code}` gives {result}.",
         "most/least": "the highest/the lowest",
+        "most/fewest": "the most/the fewest",
         "最大/最小": "the largest/the smallest",
         "最多/最少": "the highest/the lowest",
         "最长/最短": "the longest/the shortest",
@@ -147,8 +147,8 @@ _WORDS = {
         "unmeasured": "这些数字衡量的内容不同（{one}；{two}），因此不作比较。",
         "single": "来源只有一个这样的数字，没有可以比较的对象。",
         "numberless": "其中有的不是数字，因此不作比较。",
-        "computed": "用Python计算：`{code}`，得到`{result}`。",
         "most/least": "最高/最低",
+        "most/fewest": "最多/最少",
         "最大/最小": "最大/最小",
         "最多/最少": "最多/最少",
         "最长/最短": "最长/最短",
@@ -215,9 +215,8 @@ def answer(
     if verdict.ranked:
         cited = verdict.ranked.facts
         evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))
-        computed = [_computation(verdict.computed, w)] if verdict.computed else []
         assert shown.ranked  # as in `verdict`
-        said = map(tidy, [*over_all(shown.ranked, w), *computed])
+        said = map(tidy, over_all(shown.ranked, w))
         return "\n\n".join([*said, evidence, *_memory(cited, remembered, w)])
     if verdict.reading:
         memory_note = _memory(verdict.reading.quotes, remembered, w)
@@ -237,17 +236,10 @@ def answer(
     led = [fact for each in verdict.led for fact in each.facts]
     facts = dict.fromkeys([*(f.fact for f in (*verdict.group, *verdict.findings)), *led])
     quoted = [note(fact) for fact in facts]
-    made = [each for each in (*(one.computed for one in verdict.led), verdict.computed) if each]
-    head += [_computation(each, w) for each in made]
     if shown.missing and not shown.question.relation:
         head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
     memory_note = _memory(list(facts), remembered, w)
     return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
-
-
-def _computation(computed: Computation, w: dict[str, str]) -> str:
-    results, code = (", ".join(computed.result.split("\n")), "; ".join(computed.code.split("\n")))
-    return w["computed"].format(code=code, result=results)
 
 
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
