@@ -89,13 +89,15 @@ def with_columns(page: PageObject, text: str) -> tuple[str, bool]:
     """
     unsure = False
     for region, rows in _regions(_lines(page)):
-        share = min(_wrapped(rows, column) for column in range(len(rows[0])))
-        cuts = _cuts(region, rows)
-        if share < _PERHAPS:
+        shares = [_wrapped(rows, column) for column in range(len(rows[0]))]
+        prose = [column for column, share in enumerate(shares) if share >= _PERHAPS]
+        if len(prose) < 2:
             continue
-        if share < _WRAPPED and len(cuts) < 2:
+        cuts, certain = _cuts(region, rows, prose)
+        if len(cuts) < 2 and min(shares[column] for column in prose) < _WRAPPED:
             unsure = True
             continue
+        unsure |= not certain
         for first, end in pairwise((0, *sorted(cuts), len(rows))):
             written = "".join(piece.text for line in region[first:end] for piece in line.pieces)
             columns = zip(*rows[first:end], strict=True)
@@ -140,7 +142,7 @@ def _regions(lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], _Rows]]:
             columns = both if len(both) > 1 else columns
             continue
         rows = [_by_column(each, columns) for each in region]
-        if sum(all(row) for row in rows) >= _LINES:
+        if sum(sum(map(bool, row)) > 1 for row in rows) >= _LINES:
             yield region, rows
         columns = _apart(own, line.height)
         region, columns = ([line], columns) if len(columns) > 1 else ([], [])
@@ -197,14 +199,25 @@ def _starts(rows: _Rows, column: int) -> set[int]:
     return found
 
 
-def _cuts(region: Sequence[_Line], rows: _Rows) -> set[int]:
-    """Return the lines where all columns begin something: after a gap through all of them, or as rows of a table do."""
+def _cuts(region: Sequence[_Line], rows: _Rows, prose: Sequence[int]) -> tuple[set[int], bool]:
+    """Return the lines where all columns of prose begin something, and whether that is certain.
+
+    They do after a gap through all columns, and in the rows of a table, which other columns may show.
+    """
     steps = [abs(one.y - other.y) for one, other in pairwise(region)]
     apart = {at for at, step in enumerate(steps, 1) if step > _APART * median(steps)}
-    starts = [_starts(rows, column) - apart - {0} for column in range(len(rows[0]))]
+    starts = [_starts(rows, column) - apart - {0} for column in prose]
     beside = set.intersection(*starts)
+    labels = {
+        at
+        for column in range(len(rows[0]))
+        for at, (above, row) in enumerate(pairwise(rows), 1)
+        if column not in prose and row[column] and not above[column]
+    } - apart
+    if labels:
+        return apart | labels, len(labels & beside) >= _ALIGNED * len(labels)
     is_table = len(beside) > 1 and len(beside) >= _ALIGNED * min(map(len, starts))
-    return apart | beside if is_table else apart
+    return (apart | beside, False) if is_table else (apart, True)
 
 
 def _end(cell: Sequence[_Piece]) -> float:

@@ -126,12 +126,15 @@ def test_columns_that_are_written_row_by_row_are_read_one_after_the_other() -> N
     assert read.notes == ()
 
 
-def test_wrapped_cells_that_are_written_row_by_row_stay_beside_each_other() -> None:
-    rows = [(first[: 12 * n], other[: 9 * n]) for first, other in [SENTENCES] for n in (7, 9, 11)]
-    cells = [[textwrap.wrap(cell, 26) for cell in row] for row in rows]
-    columns = [[line for row in cells for line, _ in zip_longest(row[at], max(row, key=len))] for at in (0, 1)]
-    read = read_isolated(bytes(by_rows([[line or "" for line in each] for each in columns]).output()), ".pdf", "n")
+@pytest.mark.parametrize("labels", [(), ("North", "South", "East")])
+def test_wrapped_cells_that_are_written_row_by_row_stay_beside_each_other(labels: tuple[str, ...]) -> None:
+    rows = [[text[: size * n] for text, size in zip(SENTENCES, (12, 9), strict=True)] for n in (7, 9, 11)]
+    rows = [[label, *row] for label, row in zip(labels, rows, strict=True)] if labels else rows
+    lines = [line for row in rows for line in zip_longest(*(textwrap.wrap(cell, 26) for cell in row), fillvalue="")]
+    read = read_isolated(bytes(by_rows(list(zip(*lines, strict=True))).output()), ".pdf", "n")
     assert read.text.split() == [word for row in rows for cell in row for word in cell.split()]
+    unsure = any("may be mixed" in note for note in read.notes)
+    assert unsure is not bool(labels), "without labels, they may be paragraphs of columns"
 
 
 def test_lists_and_tables_that_are_written_row_by_row_stay_so() -> None:
