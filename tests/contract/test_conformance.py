@@ -41,7 +41,7 @@ def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return linked_home(prepared_home, tmp_path_factory.mktemp("conformance") / "home")
 
 
-@pytest.mark.examples(24)
+@pytest.mark.examples(12)
 @pytest.mark.parametrize(("behaviour", "mode", "framework"), CASES)
 def test_a_job_of_five_rounds_is_done_with_each_behaviour(
     place: Path, monkeypatch: pytest.MonkeyPatch, behaviour: Behaviour, mode: str, framework: str

@@ -894,6 +894,7 @@ SOURCES = sorted(
 )
 
 
+@pytest.mark.slow
 @loop_over("path", SOURCES)
 def test_no_module_reads_a_format_that_can_run_code(path: Path) -> None:
     nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
