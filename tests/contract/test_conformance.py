@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 KEY = "sk-0123456789abcdefghijklmn"
 
 _frameworks = cycle(defaults.FRAMEWORKS)
-# `make test` plays each behaviour once, every other one streamed; faults, which are counted, to one agent.
+# `make test` plays a dozen of the behaviours, every other one streamed; faults, which are counted, to one agent.
 CHOSEN = {each.id: "react" if each.faults else next(_frameworks) for each in ALL}
 CASES = [
     pytest.param(

@@ -9,8 +9,6 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from research import defaults
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +87,6 @@ def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
     return []
 
 
-@pytest.mark.slow
 def test_imports_go_down_and_have_no_cycles() -> None:
     layer = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
     arrows = {name: imports(path) for name, path in NAMES.items()}
