@@ -39,11 +39,12 @@ run: setup
 quick: $(VENV)/.ready-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow" $(LONG) tests/unit $(HEART)
 
-# A test that fails runs once more at the end, alone; then it either fails the suite or is named as flaky.
+# One representative of each real part and of each matrix, in 8 minutes on two idle cores: docs/decisions/0046.  A test that
+# fails runs once more at the end, alone; then it either fails the suite or is named as flaky.
 test: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.suite -m "not slow"
 
-# The same with the tests marked `slow`: whole matrices, and many kills.
+# The same with the tests marked `slow`: whole matrices, many kills, fuzz in full, and every real part.  Before a release.
 test-all: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.suite
 

@@ -223,6 +223,7 @@ def rows(home: Path, name: str) -> list[Row]:
     return list(Records(Workbench(load(home=home)).store, name).rows().values())
 
 
+@pytest.mark.slow
 def test_a_recorded_evaluation_can_be_the_world_of_another(visit: Visit, home: Path, asked: Path) -> None:
     app = own_file(visit(home, "evaluate"), asked)
     app.multiselect(key="evaluate-recipes").set_value(["react/full"]).run()
@@ -237,6 +238,7 @@ def test_a_recorded_evaluation_can_be_the_world_of_another(visit: Visit, home: P
     assert "Calls without a record" in texts(app)
 
 
+@pytest.mark.slow
 def test_an_interrupted_evaluation_resumes_and_asks_no_question_twice(visit: Visit, home: Path) -> None:
     before = kept(home, {"react/full": "1-", "react/window": "--"}, question="What is the area of France? {n}")
     app = visit(home, "evaluate", evaluation="mine")
@@ -249,6 +251,7 @@ def test_an_interrupted_evaluation_resumes_and_asks_no_question_twice(visit: Vis
     assert len(Workbench(load(home=home)).store.runs()) == 3, "the first question was asked again"
 
 
+@pytest.mark.slow
 def test_an_evaluation_running_in_another_process_cannot_be_resumed_here(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1-"})
     bench = Workbench(load(home=home))
@@ -266,6 +269,7 @@ def test_an_evaluation_running_in_another_process_cannot_be_resumed_here(visit: 
     bench.store.close()
 
 
+@pytest.mark.slow
 def test_a_missing_folder_is_named_and_the_finished_rows_are_kept(
     visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -341,6 +345,7 @@ def test_an_oracle_is_marked_and_left_out_of_the_pareto_front(visit: Visit, home
     assert "fewer tokens): 1 · ReAct / Full history (50 %)." in said
 
 
+@pytest.mark.slow
 def test_selecting_another_measure_changes_the_differences(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1" * 10, "rewoo/full": "1" * 10})
     app = visit(home, "evaluate", evaluation="mine")
@@ -381,6 +386,7 @@ def test_text_from_models_and_files_is_escaped(visit: Visit, home: Path, asked: 
     assert not [label for label in labels if " $x$" in label], "a formula is drawn in an answer, but not in a name"
 
 
+@pytest.mark.slow
 def test_held_out_questions_stay_hidden_until_the_user_asks_for_them(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "10"}, part="held")
     app = visit(home, "evaluate", evaluation="mine")

@@ -96,6 +96,7 @@ def test_the_list_shows_each_entry_with_its_run_and_source(visit: Visit, noted: 
     assert len(app.get("vega_lite_chart")) == 1
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize(
     ("query", "first"),
     [
@@ -118,6 +119,7 @@ def test_search_finds_entries_by_meaning_and_cuts_off_the_weak_ones(
     assert len(toggle.set_value(True).run().get("progress")) == 4
 
 
+@pytest.mark.slow
 def test_near_duplicates_are_one_row_that_names_its_subject(visit: Visit, home: Path) -> None:
     memory = Workbench(load(home=home)).memory
     spain = {"kind": "finding", "url": "library://factbook/spain/economy", "title": "Spain · Economy"}
@@ -233,6 +235,7 @@ def test_entries_of_another_encoder_are_listed_while_they_are_reembedded(visit: 
     assert "Add a note" in [popover.proto.popover.label for popover in app.get("popover")]
 
 
+@pytest.mark.slow
 def test_a_failed_reembedding_shows_the_reason_and_can_be_retried(visit: Visit, noted: Path) -> None:
     visit(noted, "memory")
     bench = open_home.bench()
@@ -256,6 +259,7 @@ def test_a_failed_reembedding_shows_the_reason_and_can_be_retried(visit: Visit, 
     memory.close()
 
 
+@pytest.mark.slow
 def test_entries_are_filtered_by_age_and_the_filter_is_kept_in_the_url(visit: Visit, noted: Path) -> None:
     memory = Workbench(load(home=noted)).memory
     memory.add(

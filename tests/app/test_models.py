@@ -67,6 +67,7 @@ def test_an_unreachable_server_names_the_setting_to_change(
     assert "OPENAI_BASE_URL" in app.error[0].value.replace("\\", "")
 
 
+@pytest.mark.slow
 def test_doctor_tries_every_configured_service(home: Path) -> None:
     with FakeOpenAI(models=("fake",), key=KEY) as server:
         environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": KEY, "PATH": "/usr/bin:/bin"}

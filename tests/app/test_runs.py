@@ -118,6 +118,7 @@ def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, an
     assert table["When"].tolist()[0] == "just now"
 
 
+@pytest.mark.slow
 def test_older_runs_are_on_the_next_page(visit: Visit, answered: Path) -> None:
     store = store_of(answered)
     for number in range(205):

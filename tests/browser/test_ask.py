@@ -16,6 +16,7 @@ MOON = {"name": "../moon.md", "mimeType": "text/markdown", "buffer": b"# The moo
 FAKE = {"name": "fake.pdf", "mimeType": "application/pdf", "buffer": b"no pdf"}
 
 
+@pytest.mark.slow
 def test_asking_with_a_preset_and_a_document_then_running_again(page: Page, app: App) -> None:
     page.goto(app.url)
     box = page.get_by_role("textbox", name="Question", exact=True)
@@ -119,7 +120,7 @@ class SlowWire:
             self._held.append(message)
 
 
-@pytest.mark.examples(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("finished", [False, True])
 def test_typing_before_a_preset_is_shown_keeps_the_preset(fresh: App, page: Page, finished: bool) -> None:
     """The event of the typed question carries the empty budget that the browser still shows."""
@@ -162,6 +163,7 @@ def test_the_form_fits_a_phone_in_both_languages(page: Page, app: App, language:
     page.screenshot(path=OUTPUT / f"ask-box-390-dark-{language}.png")
 
 
+@pytest.mark.slow
 def test_the_box_has_the_cursor_and_an_empty_one_leaves_no_red_trace(fresh: App, page: Page) -> None:
     page.goto(fresh.url)
     box = page.get_by_role("textbox", name="Question", exact=True)
@@ -174,6 +176,7 @@ def test_the_box_has_the_cursor_and_an_empty_one_leaves_no_red_trace(fresh: App,
     expect(box).to_have_value("How did the GDP per capita of Vietnam change from 2022 to 2024?")
 
 
+@pytest.mark.slow
 def test_a_click_on_start_shows_at_once_that_it_arrived(fresh: App, page: Page) -> None:
     """The mark is set by the browser, while the line holds back what the server says."""
     wire = SlowWire(page)

@@ -48,27 +48,27 @@ BIG = {
 }
 
 
-def test_a_hostile_report_fetches_and_runs_nothing(page: Page, app: App) -> None:
+@pytest.mark.parametrize("name", ["wild", *(pytest.param(each, marks=pytest.mark.slow) for each in BIG)])
+def test_a_hostile_report_fetches_and_runs_nothing(page: Page, app: App, name: str) -> None:
     """The `page` fixture fails this test on a request to another host or a console error."""
-    store = app.bench.store
-    for name, text in {"wild": WILD, **BIG}.items():
-        run = LongRun(store, f"261121-130000-{name}", question=f"{name} {PIXEL} ![q]({PIXEL})")
-        run.rounds(2)
-        citations = tuple(Citation(n, f"Statement {n} says so.", "dead") for n in range(1, 5_001))
-        run.finish(report=f"{text}\n\nThe end of {name} [1].", citations=citations if name == "citations" else ())
-        page.goto(f"{app.url}/?run={run.run_id}")
-        expect(ended(page)).to_be_visible()
-        report = page.locator(".st-key-report")
-        # Short reports are drawn in full; long ones say where the rest is.
-        expect(report).to_contain_text(
-            f"The end of {name}" if name == "wild" else re.compile("The end of|[Tt]he download has all")
-        )
-        for selector in ("img", "iframe", "script", "svg.flowchart", "object", "embed", "a[href^='javascript']"):
-            expect(report.locator(selector)).to_have_count(0)
-        assert page.evaluate("document.querySelectorAll('.st-key-report *').length") < 30_000, name
-        assert page.evaluate("window.hit") is None
-        # The page still responds: a round opens.
-        opened(page.locator(".st-key-rounds"), "chronicle chapter 2", "search · input")
+    text = WILD if name == "wild" else BIG[name]
+    run = LongRun(app.bench.store, f"261121-130000-{name}", question=f"{name} {PIXEL} ![q]({PIXEL})")
+    run.rounds(2)
+    citations = tuple(Citation(n, f"Statement {n} says so.", "dead") for n in range(1, 5_001))
+    run.finish(report=f"{text}\n\nThe end of {name} [1].", citations=citations if name == "citations" else ())
+    page.goto(f"{app.url}/?run={run.run_id}")
+    expect(ended(page)).to_be_visible()
+    report = page.locator(".st-key-report")
+    # Short reports are drawn in full; long ones say where the rest is.
+    expect(report).to_contain_text(
+        f"The end of {name}" if name == "wild" else re.compile("The end of|[Tt]he download has all")
+    )
+    for selector in ("img", "iframe", "script", "svg.flowchart", "object", "embed", "a[href^='javascript']"):
+        expect(report.locator(selector)).to_have_count(0)
+    assert page.evaluate("document.querySelectorAll('.st-key-report *').length") < 30_000
+    assert page.evaluate("window.hit") is None
+    # The page still responds: a round opens.
+    opened(page.locator(".st-key-rounds"), "chronicle chapter 2", "search · input")
 
 
 def test_every_construct_is_drawn_and_a_wide_table_scrolls_in_itself(page: Page, app: App) -> None:

@@ -283,6 +283,7 @@ def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: H
         expect(guest.get_by_text("ceruleanheron")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_logging_out_ends_the_session_in_every_tab_and_for_a_stolen_cookie(chromium: Browser, two: House) -> None:
     with visit(chromium) as context, visit(chromium) as thief:
         page, tab = context.new_page(), context.new_page()
@@ -301,6 +302,7 @@ def test_logging_out_ends_the_session_in_every_tab_and_for_a_stolen_cookie(chrom
         expect(stolen.get_by_role("button", name="Log in")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_login_page_is_accessible_in_both_languages_and_both_widths(chromium: Browser, two: House) -> None:
     sizes = ((390, "dark"), (390, "light"), (1440, "dark"), (1440, "light"))
     with visit(chromium) as context:

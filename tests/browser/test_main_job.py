@@ -87,6 +87,7 @@ def test_rounds_appear_before_the_end_and_a_reload_changes_nothing(page: Page, a
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, held: Held) -> None:
     ask(page, app, model=held.model(app))
     held.let_go()
@@ -96,6 +97,7 @@ def test_stop_ends_the_run_with_a_report_of_its_findings(page: Page, app: App, h
     expect(page.locator(".st-key-report")).to_contain_text("France · Economy")
 
 
+@pytest.mark.slow
 def test_a_closed_tab_does_not_end_the_run(context: BrowserContext, page: Page, app: App, held: Held) -> None:
     run = ask(page, app, model=held.model(app))
     page.close()
@@ -165,6 +167,7 @@ def test_the_report_downloads_as_markdown(read: Page, finished: str) -> None:
     assert "<library://factbook/france/economy>" in references
 
 
+@pytest.mark.slow
 def test_a_saved_run_is_found_opened_and_replayed(page: Page, app: App, finished: str) -> None:
     page.goto(app.url)
     page.get_by_role("link", name="Runs").click()
@@ -235,6 +238,7 @@ def test_hostile_text_is_escaped_and_fetches_nothing(page: Page, app: App, tmp_p
         expect(report.get_by_role("link", name="[x]").first).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_first_visit_to_a_server_can_be_a_deep_link(page: Page, app: App, finished: str) -> None:
     """Streamlit runs a server's first page alone when there is a `pages` folder; the page then starts over."""
     with served(app.home) as fresh:

@@ -6,11 +6,13 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import served, settle
 
 
+@pytest.mark.slow
 def test_a_page_says_that_its_server_is_away_and_goes_on_when_it_is_back(
     library: Path, tmp_path: Path, chromium: Browser
 ) -> None:

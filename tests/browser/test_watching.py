@@ -52,6 +52,7 @@ def test_two_visitors_watch_a_long_run_and_open_its_rounds(page: Page, app: App,
     visible(page, "chronicle chapter 101")
 
 
+@pytest.mark.slow
 def test_a_replay_is_paused(page: Page, app: App) -> None:
     """From its first round, it would play for minutes."""
     run = LongRun(app.bench.store, "261121-130000-long")
@@ -113,6 +114,7 @@ EMPTY = """() => {
 """Counts the pictures of the page in which the report's pane is empty."""
 
 
+@pytest.mark.slow
 def test_a_draft_that_becomes_the_report_stays_in_sight_and_does_not_throw_the_reader_back(
     page: Page, app: App
 ) -> None:

@@ -100,6 +100,7 @@ def test_an_agent_answers_and_goes_on_from_its_record(provider: FakeOpenAI, scri
     assert KEY not in json.dumps([str(event) for event in events])
 
 
+@pytest.mark.slow
 def test_an_agent_takes_a_column_in_compare(
     provider: FakeOpenAI,
     script: str,

@@ -130,6 +130,7 @@ def test_a_table_is_replaced_only_by_one_of_the_same_shape() -> None:
     assert renewed(old, [new]) == old.replace("10 rounds", "20 rounds", 1).replace("1.5", "2,000")
 
 
+@pytest.mark.slow
 def test_the_same_figures_give_the_same_chart(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         draw(tmp_path / name, [peers.panel(compared())], "Times & rounds")

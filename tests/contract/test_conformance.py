@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 KEY = "sk-0123456789abcdefghijklmn"
 
 _frameworks = cycle(defaults.FRAMEWORKS)
-# `make test` plays each behaviour once, every other one streamed; faults, which are counted, to one agent.
+# `make test` plays a dozen of the behaviours, every other one streamed; faults, which are counted, to one agent.
 CHOSEN = {each.id: "react" if each.faults else next(_frameworks) for each in ALL}
 CASES = [
     pytest.param(
@@ -41,7 +41,7 @@ def place(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return linked_home(prepared_home, tmp_path_factory.mktemp("conformance") / "home")
 
 
-@pytest.mark.examples(24)
+@pytest.mark.examples(12)
 @pytest.mark.parametrize(("behaviour", "mode", "framework"), CASES)
 def test_a_job_of_five_rounds_is_done_with_each_behaviour(
     place: Path, monkeypatch: pytest.MonkeyPatch, behaviour: Behaviour, mode: str, framework: str

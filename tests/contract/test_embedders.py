@@ -120,6 +120,7 @@ def test_threads_that_first_use_an_encoder_together_get_equal_vectors(name: str)
     assert fresh.dimension == SIZES[name]
 
 
+@pytest.mark.slow
 @up_to(30)
 @given(st.lists(st.text(max_size=200), min_size=1, max_size=4))
 def test_universal_encodes_any_text(texts: list[str]) -> None:

@@ -98,6 +98,7 @@ def test_the_modules_of_each_extra_come_from_its_declared_distributions() -> Non
         assert {name.lower() for module in modules for name in installed[module]} <= names
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_without_any_extra(home: Path) -> None:
     hidden = sorted({name for modules in extras.MODULES.values() for name in modules})
     code = (

@@ -96,6 +96,7 @@ def test_prices_need_no_request_and_importing_loads_no_table() -> None:
     )
 
 
+@pytest.mark.slow
 def test_counting_tokens_makes_no_request_and_leaves_the_environment_unchanged() -> None:
     run_python(
         f"{OFFLINE}\n"
@@ -199,6 +200,7 @@ def test_the_first_replies_of_a_process_can_be_decoded_concurrently() -> None:
     run_python(FIRST_REPLIES.replace("{in_children}", IN_CHILDREN.format(times=12)))
 
 
+@pytest.mark.slow
 def test_the_first_token_counts_of_a_process_can_run_concurrently() -> None:
     run_python(
         f"{OFFLINE}\n"

@@ -279,6 +279,7 @@ def run_commands(extended: Path, home: Path, folder: Path, *commands: Sequence[s
 RECIPE = ("--framework", "echo_twice", "--context", "newest_first", "--model", "parrot:x", "--tools", "dice,search")
 
 
+@pytest.mark.slow
 def test_third_party_plugins_run_and_the_doctor_lists_them(extended: Path, home: Path, tmp_path: Path) -> None:
     run, doctor, usage, refused = run_commands(
         extended, home, tmp_path,

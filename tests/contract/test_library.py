@@ -72,6 +72,7 @@ def documents() -> dict[str, factbook.Document]:
     return {document.url: document for document in factbook.documents()}
 
 
+@pytest.mark.slow
 def test_every_factbook_entity_has_one_clear_name(documents: dict[str, factbook.Document]) -> None:
     names = {document.title.partition(" · ")[0] for document in documents.values()} - {"Country comparison"}
     assert len(names) == 256

@@ -544,6 +544,7 @@ def test_closing_ends_the_servers_even_in_the_middle_of_a_call(start: Start, tmp
     servers.close()
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("how", ["exit", "kill"])
 def test_servers_end_with_the_process_that_started_them(tmp_path: Path, how: str) -> None:
     log = tmp_path / "log"

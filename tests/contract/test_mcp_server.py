@@ -225,16 +225,19 @@ def spoken(prepared_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Spo
         return Spoken(lines, process.stdout.read(), process.wait())
 
 
+@pytest.mark.slow
 def test_standard_output_contains_only_the_protocol(spoken: Spoken) -> None:
     assert spoken.rest == ""
     assert all(line["jsonrpc"] == "2.0" for line in spoken.lines)
     assert "123,201,945" in spoken.lines[-1]["result"]["content"][0]["text"]
 
 
+@pytest.mark.slow
 def test_the_server_ends_when_its_client_closes_standard_input(spoken: Spoken) -> None:
     assert spoken.status == 0
 
 
+@pytest.mark.slow
 def test_progress_is_reported_during_a_run(spoken: Spoken) -> None:
     result = spoken.lines[-1]["result"]
     assert not result.get("isError")

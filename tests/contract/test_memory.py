@@ -518,6 +518,7 @@ def writer(place: str, name: str, lines: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.examples(1)
 def test_two_processes_add_concurrently_and_a_third_sees_all_entries(memory: Open, place: str) -> None:
     kept = memory(capacity=100_000)
     kept.add([Entry("here before")])
@@ -532,6 +533,7 @@ def test_two_processes_add_concurrently_and_a_third_sees_all_entries(memory: Ope
         assert kept.search(f"{name} wrote line 24", 1)[0].entry.url == f"{name}/24"
 
 
+@pytest.mark.examples(1)
 def test_a_process_killed_while_adding_loses_at_most_the_entry_in_flight(memory: Open, place: str) -> None:
     process = writer(place, "gamma", 1_000_000)
     assert process.stdout is not None
@@ -549,6 +551,7 @@ def test_a_process_killed_while_adding_loses_at_most_the_entry_in_flight(memory:
     assert kept.add([Entry("life goes on")])[0].new
 
 
+@pytest.mark.examples(1)
 def test_the_map_places_similar_entries_together_for_any_number_of_points(memory: Open, universal: Embedder) -> None:
     kept = memory(universal)
     coffee = ["Coffee is roasted.", "Espresso is brewed hot.", "A cappuccino has milk foam."]

@@ -54,9 +54,9 @@ def test_each_result_is_followed_by_its_best_link() -> None:
 
 
 def test_a_dataset_without_documents_or_gold_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--corpus"):
-        measure("factbook", "dev", None)
     asked = tmp_path / "asked.jsonl"
     asked.write_text('{"id": "1", "question": "Why?", "answerable": false}')
+    with pytest.raises(ConfigError, match="--corpus"):
+        measure(str(asked), "", None)
     with pytest.raises(ConfigError, match="no gold"):
         measure(str(asked), "", documents(tmp_path))

@@ -681,7 +681,6 @@ def drawn(text: str) -> list[Any]:
     return [inner for token in DRAWN.parse(text) for inner in (token, *(token.children or ()))]
 
 
-@pytest.mark.examples(18)
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("draw", [prose, plain])
 def test_rendered_text_loads_and_runs_nothing(draw: Callable[[str], str], text: str) -> None:

@@ -287,7 +287,7 @@ def held(text: str, run: Mapping[str, Any]) -> list[str]:
     return [each for each in data if each.partition("\n")[0] in text]
 
 
-@pytest.mark.examples(1)
+@pytest.mark.slow
 @everywhere
 def test_old_runs_are_exported(cli: Cli, place: str, tmp_path: Path) -> None:
     found: dict[str, Any] = {}
@@ -425,7 +425,7 @@ def test_old_paused_waiting_or_interrupted_runs_are_stopped(cli: Cli) -> None:
     same("files-stopped", found)
 
 
-@pytest.mark.examples(1)
+@pytest.mark.slow
 @everywhere
 def test_old_runs_are_forked_and_followed_up(cli: Cli, place: str, tmp_path: Path) -> None:
     written = tmp_path / "written.txt"

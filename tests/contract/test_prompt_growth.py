@@ -15,6 +15,7 @@ def test_an_observation_has_the_promised_length() -> None:
     assert abs(len(Chronicle()(chapter="7").text) - OBSERVATION) <= 1
 
 
+@pytest.mark.examples(1)
 @BOTH
 def test_full_history_grows_by_the_same_amount_every_round(protocol: ProtocolName) -> None:
     prompts = measure("react", "full", ROUNDS, protocol).prompts
@@ -24,6 +25,7 @@ def test_full_history_grows_by_the_same_amount_every_round(protocol: ProtocolNam
     assert max(rounds) <= 1.05 * min(rounds)
 
 
+@pytest.mark.examples(1)
 @BOTH
 def test_prompts_with_a_window_stop_growing_once_it_is_full(protocol: ProtocolName) -> None:
     prompts = measure("react", "window", ROUNDS, protocol, k=5).prompts
@@ -41,6 +43,7 @@ def test_resum_never_exceeds_its_limit(protocol: ProtocolName, max_tokens: int) 
     assert growth.largest <= max_tokens, "the summarizer's own prompt exceeded the limit"
 
 
+@pytest.mark.examples(1)
 @BOTH
 def test_iter_research_prompts_do_not_grow_with_the_rounds(protocol: ProtocolName) -> None:
     prompts = measure("iter_research", "evolving", ROUNDS, protocol).prompts

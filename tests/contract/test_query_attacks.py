@@ -93,6 +93,7 @@ def test_a_billion_rows_are_cut() -> None:
     assert len(wide.rows) < 4
 
 
+@pytest.mark.slow
 def test_memory_is_bounded() -> None:
     sql = """WITH RECURSIVE c(x, y) AS (SELECT 1, hex(randomblob(900000)) UNION ALL SELECT x + 1, hex(randomblob(900000)) FROM c
     LIMIT 2000) SELECT count(DISTINCT y) FROM c"""

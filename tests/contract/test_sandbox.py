@@ -190,6 +190,7 @@ def test_plots_are_returned_as_png() -> None:
     assert [image[:8] for image in output.images] == [b"\x89PNG\r\n\x1a\n"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cpython")
 def test_plots_are_limited_in_number_and_size() -> None:
     code = (

@@ -227,6 +227,7 @@ print("LOADED", json.dumps(found))
 """
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize(
     ("arguments", "loaded"),
     [

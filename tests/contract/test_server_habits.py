@@ -225,6 +225,7 @@ def test_a_refusal_is_asked_once_more_and_shown(place: Path, refusal: FakeReply)
     assert "openai:fake refused to answer" in view.error
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("status", [400, 413, 429])
 def test_a_first_request_that_is_too_long_fails_with_the_servers_words(place: Path, status: int) -> None:
     words = "Request too large: maximum context length is 4096 tokens, you sent 5000."

@@ -247,6 +247,7 @@ def test_each_of_many_concurrent_writers_learns_of_its_own_failure_only(store: S
     assert kept == {number: list(range(6 if number == 3 else 10)) for number in range(8)}
 
 
+@pytest.mark.examples(1)
 def test_two_processes_can_write_at_the_same_time(open_store: Callable[[], Store], place: str) -> None:
     code = AT + (
         "store.create('theirs', 'Why?', Recipe())\n"
@@ -262,6 +263,7 @@ def test_two_processes_can_write_at_the_same_time(open_store: Callable[[], Store
     assert len(store.events("ours")) == len(store.events("theirs")) == 50
 
 
+@pytest.mark.examples(1)
 def test_several_processes_can_create_the_store_at_once(place: str) -> None:
     command = [sys.executable, "-c", AT, place]
     started = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(4)]
@@ -270,6 +272,7 @@ def test_several_processes_can_create_the_store_at_once(place: str) -> None:
         assert process.returncode == 0, err
 
 
+@pytest.mark.examples(1)
 def test_only_one_of_several_racing_processes_writes_each_position(open_store: Callable[[], Store], place: str) -> None:
     store = open_store()
     store.create("a", "Why?", RECIPE)

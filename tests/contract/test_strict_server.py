@@ -100,7 +100,7 @@ def test_no_history_is_refused_after_any_fault(
     assert bool(failed) is together, "expected a failed call beside a successful one"
 
 
-@pytest.mark.examples(5)
+@pytest.mark.examples(3)
 @pytest.mark.parametrize("framework", [f for f in defaults.FRAMEWORKS if f != "rewoo"])
 @pytest.mark.parametrize("context", defaults.CONTEXTS)
 def test_no_history_is_refused_when_a_limit_ends_the_loop(place: Path, framework: str, context: str) -> None:
@@ -111,6 +111,7 @@ def test_no_history_is_refused_when_a_limit_ends_the_loop(place: Path, framework
     assert view.answer
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("context", defaults.CONTEXTS)
 def test_no_history_is_refused_after_the_window_overflowed(place: Path, context: str) -> None:
     too_long = FakeReply(status=400, body={"error": {"message": "maximum context length is 8", "code": "context_length_exceeded"}})  # fmt: skip
@@ -124,6 +125,7 @@ def test_no_history_is_refused_after_the_window_overflowed(place: Path, context:
     assert view.outcome == "answered"
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("framework", ["react", "iter_research", "tool_rounds", "supervisor"])
 def test_reasoning_goes_back_once_a_server_has_refused_a_history_without_it(place: Path, framework: str) -> None:
     player = Player("native", laps=2, thinking=True)
@@ -135,6 +137,7 @@ def test_reasoning_goes_back_once_a_server_has_refused_a_history_without_it(plac
     assert len(player.refused) <= at_once, "what the model wants is asked again"
 
 
+@pytest.mark.examples(2)
 @pytest.mark.parametrize("context", ["full", "evolving"])
 @pytest.mark.parametrize("framework", ["react", "iter_research"])
 def test_where_every_reply_must_call_the_answer_is_a_call(place: Path, framework: str, context: str) -> None:

@@ -142,7 +142,7 @@ def test_the_tutorial_framework_drafts_and_searches_again(place: Desk, cli: Cli)
 
 @pytest.mark.parametrize(
     "context",
-    ["full", pytest.param("window", marks=pytest.mark.slow), pytest.param("resum", marks=pytest.mark.slow), "evolving"],
+    ["full", *(pytest.param(each, marks=pytest.mark.slow) for each in ("window", "resum", "evolving"))],
 )
 def test_the_tutorial_framework_answers_offline_with_every_strategy(desk: Desk, context: str) -> None:
     tutorial = Tutorial(FRAMEWORK)
@@ -153,6 +153,7 @@ def test_the_tutorial_framework_answers_offline_with_every_strategy(desk: Desk, 
     assert found["usage"]["tool_calls"] == 3
 
 
+@pytest.mark.slow
 def test_the_options_of_the_tutorial_framework_are_checked(desk: Desk) -> None:
     Tutorial(FRAMEWORK).save(desk.folder)
     done = desk.give("run", JAPAN, "--framework", "iter_retgen", "--set", "framework.rounds=11")
@@ -160,7 +161,7 @@ def test_the_options_of_the_tutorial_framework_are_checked(desk: Desk) -> None:
     assert "a whole number from 1 to 10 is accepted" in done.stderr
 
 
-@pytest.mark.examples(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("number, shown", [(0, [0, 1, 2, 3]), (1, [0, 1, 2, 2, 2, 2, 2])])
 def test_the_tutorial_strategy_shows_the_first_and_last_rounds(desk: Desk, number: int, shown: list[int]) -> None:
     """It leaves out the rounds between."""
@@ -229,12 +230,14 @@ def test_the_tutorial_model_calls_a_tool_and_answers(modelled: Desk) -> None:
     assert (usage["model_calls"], usage["prompt_tokens"], usage["completion_tokens"]) == (2, 52, 10)
 
 
+@pytest.mark.slow
 def test_an_unknown_model_fails_the_run_with_the_servers_message(modelled: Desk) -> None:
     done = modelled.give("run", JAPAN, "--model", "plain_ollama:absent", "--json")
     assert done.returncode == 1
     assert "model 'absent' not found" in json.loads(done.stdout)["error"]
 
 
+@pytest.mark.slow
 def test_a_truncated_reply_is_discarded_and_pauses_the_run(modelled: Desk) -> None:
     done = modelled.give("run", JAPAN, "--model", "plain_ollama:cut", "--json")
     found = json.loads(done.stdout)
@@ -260,6 +263,7 @@ def test_the_tutorial_tool_is_listed_called_and_cited(desk: Desk) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_tutorial_tool_suggests_valid_arguments_to_the_model(desk: Desk) -> None:
     Tutorial(TOOL).save(desk.home)
     lines = [write_call("sales__sales", year=1999, region="north"), "<answer>There is no figure for 1999.</answer>"]

@@ -48,6 +48,7 @@ def visited(tmp_path: Path, name: str, data: bytes, goal: str) -> ToolOutput:
     return plugins.tool.get("visit").function(bench, recipe, threading.Event())(url=info.url, goal=goal)
 
 
+@pytest.mark.examples(1)
 @pytest.mark.parametrize("at", [0, 2_000, 3_999])
 def test_a_long_document_is_searched_to_its_end(tmp_path: Path, at: int) -> None:
     lines = [f"On day {i} the ship sailed past the lighthouse." for i in range(4_000)]

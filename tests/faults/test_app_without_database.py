@@ -54,6 +54,7 @@ def test_no_run_is_reclaimed_right_after_the_database_comes_back(bench: Workbenc
     reclaimed_after_settling(bench)
 
 
+@pytest.mark.slow
 def test_an_outage_that_any_part_of_the_process_notices_delays_reclaiming(
     bench: Workbench, server: PostgresServer
 ) -> None:

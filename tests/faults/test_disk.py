@@ -162,6 +162,7 @@ def test_a_command_names_a_damaged_database_and_leaves_it_unchanged(cli: Cli, ho
     assert path.read_bytes() == data
 
 
+@pytest.mark.slow
 def test_a_library_that_does_not_fit_says_how_much_it_needs(small_disk: Path) -> None:
     with pytest.raises(StoreUnavailable, match=r"disk is full\. Free \d+ MB") as caught:
         Workbench(load(home=small_disk / "home")).library.index_factbook()

@@ -227,17 +227,9 @@ def test_a_run_on_a_worker_can_be_paused_resumed_and_stopped_from_another_proces
     assert whole(fleet.bench.store.events(run_id)).status == "stopped"
 
 
-@pytest.mark.examples(1)
-@pytest.mark.parametrize(
-    ("fleet", "how"),
-    [
-        ("sqlite", signal.SIGTERM),
-        ("postgres", signal.SIGINT),
-        pytest.param("sqlite", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("postgres", signal.SIGTERM, marks=pytest.mark.slow),
-    ],
-    indirect=["fleet"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("fleet", ["sqlite", "postgres"], indirect=True)
 def test_a_terminated_worker_leaves_its_runs_to_other_workers(
     fleet: Fleet, provider: Provider, how: signal.Signals
 ) -> None:

@@ -346,6 +346,7 @@ def test_a_hostile_report_is_inert_in_a_pdf() -> None:
     assert "{nb}" in pdf_text(pdf(view))
 
 
+@pytest.mark.slow
 @up_to(50)
 @given(st.text(max_size=200))
 def test_any_text_gives_files_that_can_be_opened(text: str) -> None:

@@ -297,6 +297,7 @@ def test_a_user_may_load_the_bundled_encoder_listed_models_and_allowed_folders(r
     assert saved_settings.save(alice, verifier="cross-encoder:some/model").verifier == "cross-encoder:some/model"
 
 
+@pytest.mark.slow
 def test_models_of_the_administrator_and_without_login_are_loaded(
     root: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
