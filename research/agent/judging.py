@@ -90,8 +90,7 @@ def _known(run: Run, name: str, pairs: Iterable[Pair]) -> _Found:
     """Return what the judge said of these pairs before, in this process."""
     if not _keeps(run, name):
         return {}
-    verdicts = run.context.judges.verdicts
-    return {pair: seen for pair in pairs if (seen := verdicts.get(name, pair))}
+    return {pair: seen for pair in pairs if (seen := run.context.judges.recall(name, pair))}
 
 
 def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[str]:
@@ -103,7 +102,7 @@ def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[
         finally:
             for pair in pairs if _keeps(run, name) else ():
                 if pair in found:
-                    run.context.judges.verdicts.put(name, pair, found[pair])
+                    run.context.judges.remember(name, pair, found[pair])
     except (ConfigError, LimitReached, ProviderError, Stopped) as error:
         if not isinstance(error, LimitReached):
             return str(error)

@@ -124,10 +124,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     if outcome == "failed":
         text, report = unanswered.failed(run, text, report), ""
     report = with_answer(text, report, run.language)
-    # The checker does not make a stop wait until the encoder is loaded, which takes a second.
-    load = run.context.embedder if sources and outcome != "stopped" else None
-    embedder = load() if load else None
-    citations = check(report or text, sources, run.context.computed, embedder)
+    citations = check(report or text, sources, run.context.computed)
     if report:  # which often repeats a statement of the answer
         citations = tuple({(each.n, each.claim): each for each in citations}.values())
     if outcome not in ("stopped", "failed"):

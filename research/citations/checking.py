@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,9 +22,6 @@ from research.quantities import Quantity, quantities
 from research.text import has_cjk, line_tokens, wrap
 from research.types import HOLDS, Citation, Reason, Source, Verdict
 
-if TYPE_CHECKING:
-    from research.types import Embedder
-
 BY = "rules"
 """The judge named in every verdict here."""
 VERBATIM = because("word for word")
@@ -39,40 +35,33 @@ _BEFORE = 3
 """Statements before one that may have the figures it is calculated from."""
 _FIGURES = 8
 """Figures of a claim that may be calculated from the others."""
-_MEANT = 40
-"""Lines that an encoder compares with a claim that shares no word with them."""
 
 
-def check(
-    answer: str, sources: Sequence[Source], computed: Iterable[str] = (), embedder: Embedder | None = None
-) -> tuple[Citation, ...]:
+def check(answer: str, sources: Sequence[Source], computed: Iterable[str] = ()) -> tuple[Citation, ...]:
     """Check each cited statement against the quotes of its sources; return one `Citation` per statement and number.
 
     `dead`: no source has that number.  `supported`: a source says it word for word, or in a labelled figure.  `calculated`:
     its figure follows from labelled ones, by the formula in the reason.  `contradicted`: the sentence or the labelled line
     has another figure.  `unverified`: a judge has to read it; the quote is the nearest passage.  `computed` are outputs of
-    the python tool.  `embedder` finds the nearest passage where no word is shared.
+    the python tool.
     """
     found = statements(answer)
-    return tuple(each for some in check_statements(found, sources, computed, embedder) for each in some)
+    return tuple(each for some in check_statements(found, sources, computed) for each in some)
 
 
 def check_statements(
-    found: Sequence[Statement],
-    sources: Sequence[Source],
-    computed: Iterable[str] = (),
-    embedder: Embedder | None = None,
+    found: Sequence[Statement], sources: Sequence[Source], computed: Iterable[str] = ()
 ) -> Iterator[list[Citation]]:
     """Check the statements of an answer as `check` does; yield the citations of each."""
-    checker = _Checker(sources, {n for each in found for n in each.numbers}, computed, embedder)
+    checker = _Checker(sources, {n for each in found for n in each.numbers}, computed)
     for at, statement in enumerate(found):
         yield checker.citations(statement, found[max(at - _BEFORE, 0) : at][::-1])
 
 
-def check_claim(claim: str, sources: Sequence[Source], embedder: Embedder | None = None) -> tuple[Citation, ...]:
+def check_claim(claim: str, sources: Sequence[Source]) -> tuple[Citation, ...]:
     """Check one sentence without marks against all given sources; return one `Citation` per source."""
     numbers = tuple(dict.fromkeys(source.n for source in sources))
-    return tuple(_Checker(sources, set(numbers), (), embedder).citations(Statement(claim, numbers=numbers), ()))
+    return tuple(_Checker(sources, set(numbers), ()).citations(Statement(claim, numbers=numbers), ()))
 
 
 class _Found(Struct, frozen=True):
@@ -85,59 +74,63 @@ class _Found(Struct, frozen=True):
     """The claim in the words of the labels, by which the nearest line is found."""
 
 
+class _Page(Struct, frozen=True):
+    """What is read of a source once for all claims."""
+
+    n: int
+    title: str
+    sentences: list[Sentence]
+    cells: list[Cell]
+    lines: list[str]
+    """Pieces of its lines, of which the nearest is shown beside a claim that stays open."""
+
+
+def _page(source: Source) -> _Page:
+    cells = cells_of(source)
+    rows = dict.fromkeys(cell.line for cell in cells if cell.how) or source.quote.splitlines()
+    pieces = [piece for row in rows if row.strip() for piece in wrap(row.strip())]
+    return _Page(source.n, source.title, list(stated(source)), cells, pieces)
+
+
 class _Checker:
-    def __init__(
-        self, sources: Sequence[Source], cited: set[int], computed: Iterable[str], embedder: Embedder | None
-    ) -> None:
-        own = [source for source in sources if source.n in cited]
-        self.titles: dict[int, list[str]] = {}
-        self.sentences: dict[int, list[Sentence]] = {}
-        self.cells: dict[int, list[Cell]] = {}
-        self.lines: dict[int, list[str]] = {}
-        for source in own:
-            self.titles.setdefault(source.n, []).append(source.title)
-            self.sentences.setdefault(source.n, []).extend(stated(source))
-            cells = cells_of(source)
-            self.cells.setdefault(source.n, []).extend(cells)
-            queried = dict.fromkeys(cell.line for cell in cells if cell.how)
-            rows = queried or [line.strip() for line in source.quote.splitlines() if line.strip()]
-            self.lines.setdefault(source.n, []).extend(piece for row in rows for piece in wrap(row))
+    def __init__(self, sources: Sequence[Source], cited: set[int], computed: Iterable[str]) -> None:
+        self.pages = [_page(source) for source in sources if source.n in cited]
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
-        self.embedder = embedder
         self.checked = 0
 
     def citations(self, statement: Statement, before: Sequence[Statement]) -> list[Citation]:
         """Return a citation for each number that a statement cites; `before` are the statements before it, last first."""
+        if not statement.numbers:
+            return []
         claim = without_marks(statement.text)
-        known = [n for n in statement.numbers if n in self.titles]
-        self.checked += bool(statement.numbers)
-        found = self.find(claim, statement, before, known) if known else None
-        return [self._citation(n, claim, found) for n in statement.numbers]
+        pages = [page for page in self.pages if page.n in statement.numbers]
+        self.checked += 1
+        found = self.find(claim, statement.context, before, pages)
+        return [self._citation(n, claim, found, [page for page in pages if page.n == n]) for n in statement.numbers]
 
-    def _citation(self, n: int, claim: str, found: _Found | None) -> Citation:
-        if found is None or n not in self.titles:
+    def _citation(self, n: int, claim: str, found: _Found, own: Sequence[_Page]) -> Citation:
+        if not own:
             return Citation(n, claim, "dead", reason=str(DEAD), by=BY, reasons=(DEAD,))
         status, reasons = found.status, found.reasons
         if status != "unverified" and n not in found.lines:
             spare = because("the other sources support this; this one adds nothing to it")
             status, reasons = "unverified", (spare if status in HOLDS else OPEN,)
-        quote = found.lines.get(n) or self._nearest(found.text or claim, n)
+        quote = found.lines.get(n) or _nearest(found.text or claim, [line for page in own for line in page.lines])
         return Citation(n, claim, status, quote, one_line(reasons), BY, reasons=reasons)
 
-    def find(self, claim: str, statement: Statement, before: Sequence[Statement], known: Sequence[int]) -> _Found:
-        """Return what the cited sources say of a claim."""
+    def find(self, claim: str, context: str, before: Sequence[Statement], pages: Sequence[_Page]) -> _Found:
+        """Return what the cited sources say of a claim below a heading."""
         if (limit := _limit(claim, self.checked)) is not None:
             return _Found("unverified", (limit,), {})
         plain = _EMPHASIS.sub("", claim)
-        cells = [cell for n in known for cell in self.cells[n]]
-        titles = [title for n in known for title in self.titles[n]]
-        said = told(_row(plain, statement.context), cells, titles)
-        verbatim = self._verbatim(plain, known)
-        if not verbatim and has_cjk(plain) and (read := self._verbatim(said.text, known)):  # about an English line
+        cells = [cell for page in pages for cell in page.cells]
+        said = told(_row(plain, context), cells, [page.title for page in pages])
+        verbatim = _verbatim(plain, pages)
+        if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
-        if found := _labelled(said, cells, statement.context):
+        if found := _labelled(said, cells, context):
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
@@ -148,40 +141,36 @@ class _Checker:
         printed = next((q for q in said.figures if any(q.states(each) for each in self.computed)), None)
         if printed is None:
             return (OPEN,)
-        return (
-            because(
-                "the python tool printed {figure}, but the cited sources do not give its inputs", figure=printed.written
-            ),
-        )
+        why = "the python tool printed {figure}, but the cited sources do not give its inputs"
+        return (because(why, figure=printed.written),)
 
-    def _verbatim(self, claim: str, known: Sequence[int]) -> _Found | None:
-        """Return whether sources say a claim word for word, or with another number."""
-        same: dict[int, str] = {}
-        other: dict[int, tuple[str, str]] = {}
-        quoted = claim.lstrip()[:1] in tuple(QUOTES)
-        for n in known:
-            own = forms(claim, self.titles[n])
-            for sentence, figure in (each for form in own for each in compared(form, self.sentences[n])):
+
+def _nearest(claim: str, lines: Sequence[str]) -> str:
+    """Return the line that has most words of a claim."""
+    own = line_tokens(claim)
+    return max(lines, key=lambda line: len(own & line_tokens(line)), default="")
+
+
+def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
+    """Return whether sources say a claim word for word, or with another number."""
+    same: dict[int, str] = {}
+    other: dict[int, str] = {}
+    figures: list[str] = []
+    quoted = claim.lstrip()[:1] in tuple(QUOTES)
+    for page in pages:
+        for form in forms(claim, page.title):
+            for sentence, figure in compared(form, page.sentences):
                 if figure is not None:
-                    other.setdefault(n, (sentence.text, figure))
+                    other.setdefault(page.n, sentence.text)
+                    figures.append(figure)
                 elif quoted or not sentence.quoted:
-                    same.setdefault(n, sentence.text)
-        if same:
-            return _Found("supported", (VERBATIM,), same)
-        if other:
-            figure = next(figure for _, figure in other.values())
-            reason = because("the source has the same words with another figure: {figure}", figure=figure)
-            return _Found("contradicted", (reason,), {n: text for n, (text, _) in other.items()})
-        return None
-
-    def _nearest(self, claim: str, n: int) -> str:
-        """Return the line of a source that is nearest to a claim: by words, else by meaning."""
-        lines, own = self.lines[n], line_tokens(claim)
-        best = max(lines, key=lambda line: len(own & line_tokens(line)), default="")
-        if self.embedder is None or not lines or own & line_tokens(best):
-            return best
-        meant, *others = self.embedder.encode([claim, *lines[:_MEANT]])
-        return max(zip(lines, others, strict=False), key=lambda pair: float(meant @ pair[1]))[0]
+                    same.setdefault(page.n, sentence.text)
+    if same:
+        return _Found("supported", (VERBATIM,), same)
+    if other:
+        reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
+        return _Found("contradicted", (reason,), other)
+    return None
 
 
 def _row(claim: str, context: str) -> str:

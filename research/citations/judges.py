@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Callable
+from typing import Final
 
-from research.citations.verifiers import CAREFUL, CROSS_ENCODER, MODEL, TRUSTED, Thresholds, Verdicts, Verifier
+import msgspec
+
+from research.citations.verifiers import CAREFUL, CROSS_ENCODER, MODEL, TRUSTED, Pair, Thresholds, Verifier
 from research.errors import ConfigError
+from research.types import Judgement
 
 
 def _unavailable(name: str) -> Verifier:
@@ -13,7 +19,10 @@ def _unavailable(name: str) -> Verifier:
 
 
 class Judges:
-    """What a run needs of its judge."""
+    """What runs need of their judges, none of which is asked the same twice in a process.  Thread-safe."""
+
+    MOST: Final = 20_000
+    """Judgements that are remembered."""
 
     def __init__(
         self,
@@ -23,13 +32,25 @@ class Judges:
         """`open_verifier` returns the verifier of a name; `measured` the thresholds of a judge that was calibrated."""
         self.open = open_verifier
         self._measured = measured
-        self.verdicts = Verdicts()
+        self._said: dict[str, Judgement] = {}
+        self._lock = threading.Lock()
 
     def thresholds(self, name: str) -> Thresholds:
         """Return the measured thresholds of a judge, or those of its kind."""
-        measured = self._measured(name)
-        if measured is not None:
-            return measured
-        if name.startswith(CROSS_ENCODER):
-            return CAREFUL
-        return TRUSTED if name.startswith(MODEL) else Thresholds()
+        usual = CAREFUL if name.startswith(CROSS_ENCODER) else TRUSTED if name.startswith(MODEL) else Thresholds()
+        return self._measured(name) or usual
+
+    def recall(self, judge: str, pair: Pair) -> Judgement | None:
+        """Return what the judge said of exactly this claim and these passages, if it did."""
+        return self._said.get(_digest(judge, pair))
+
+    def remember(self, judge: str, pair: Pair, judgement: Judgement) -> None:
+        """Record a judgement; the oldest gives way."""
+        with self._lock:
+            self._said[_digest(judge, pair)] = judgement
+            if len(self._said) > self.MOST:
+                del self._said[next(iter(self._said))]
+
+
+def _digest(judge: str, pair: Pair) -> str:
+    return hashlib.sha256(msgspec.json.encode([judge, pair.claim, pair.passages])).hexdigest()

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research._util.glossary import chinese_places, english_labels, terms
-from research.citations.language import links, listed, spoken, words
+from research.citations.language import links, listed, pattern, spoken, unnamed, words
 from research.citations.marks import sentences_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
@@ -24,6 +24,8 @@ _BULLET = re.compile(r"^[\s#>*+•-]+")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
+_SHARE = re.compile(r"\b100(?:\.0+)?\s*\*|\*\s*100\b")
+"""How a query calculates a percentage."""
 _UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """What stands before the 1,000 of `births per 1,000 people`, which is a unit."""
@@ -38,6 +40,8 @@ _PEOPLE = " population"
 _LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
 _PLAIN = re.compile(r"[a-z\d]")
 _LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
+_LEAD = 60
+"""Characters before a figure in which the words that lead to it are looked for."""
 _LONG, _PROSE = 400, 16
 """Characters of a cell, and words of a sentence, that is prose."""
 
@@ -80,8 +84,8 @@ class Cell(Struct, frozen=True):
         same_points = all((word in claimed.written) == (word in own.written) for word in points)
         # `about 85 million` is not 84.0 million
         exact = replace(claimed, hedge="") if claimed.hedge == "about" else claimed
-        share = claimed.unit == "%" and not own.unit and re.search(r"\b100\b", self.how)  # of a query
-        same_unit = claimed.unit == own.unit or bool(share)
+        share = claimed.unit == "%" and not own.unit and bool(_SHARE.search(self.how))
+        same_unit = claimed.unit == own.unit or share
         return same_sign and same_hedge and same_points and same_unit and exact.states(own)
 
 
@@ -177,8 +181,8 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     written, dated = _undated(label), _YEAR.findall(label)
     named = _BRACKETS.sub(" ", written)
     parts = [part for part in named.split(",") if not words(part) & listed("whole")] or [named]
-    must = words(" ".join(parts)) - links()
-    names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - links())
+    must = words(" ".join(parts)) - unnamed()
+    names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - unnamed())
     value = _BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), line[len(label) + 1 :])
     items = [
         (item, plain, found)
@@ -188,10 +192,10 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     for at, (item, plain, figure) in enumerate(items):
         years = _YEAR.findall(" ".join(_BRACKETS.findall(item) or _BRACKETS.findall(value)[-1:]))
         year = next(iter(dated or years), 0)
-        own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - links()
+        own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - unnamed()
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
-        around = f"{label} {source.title} {item}"
+        around = f"{label} {source.title} {item.replace('/', ' per ')}"
         yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic)
 
 
@@ -215,7 +219,7 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
-            label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - links()
+            label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - unnamed()
             around = f"{name} {source.title} {' '.join(names)}"
             yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)
 
@@ -276,10 +280,6 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     for word in ("row", "行"):
         count = Quantity("number", f"{len(used) - 2}", len(used) - 2, 0.0, "", 0, 0)
         yield Cell(source.n, titled, (), frozenset([word]), around, count, how=sql)
-    if len(rows) == 1 and (own := [cell for cell in rows[0] if cell and not _figure(cell)]):
-        pairs = [*zip(head, rows[0], strict=False), *(zip(columns, used[2], strict=False) if len(used) > 2 else ())]
-        line = f"{_joined(dict.fromkeys(pairs))}\n{titled}"
-        yield Cell(source.n, line, (), frozenset(), around, count, written="\n".join(own), how=sql)
     for row in rows:
         for cell in _row(source, [f"{name} {unit}".strip() for name in head], row):
             yield replace(cell, line=f"{cell.line}\n{titled}", label=frozenset(), around=around, how=sql)
@@ -296,7 +296,7 @@ class Told(Struct, frozen=True):
     figures: tuple[Quantity, ...]
     years: tuple[int, ...]
     spans: tuple[Quantity, ...] = ()
-    """All figures that it has, of which `figures` may be some."""
+    """All figures, dates and years that it has; `figures` may be some of them."""
     dates: tuple[Quantity, ...] = ()
     ordinal: bool = False
 
@@ -320,7 +320,8 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     figures = tuple(each for each in figures if each not in restated)
     years = tuple(int(each.value) for each in found if each.kind == "year")
     dates = tuple(each for each in found if each.kind == "date")
-    return Told(text, figures, years, figures, dates, any(each.kind == "ordinal" for each in found))
+    spans = (*figures, *dates, *(each for each in found if each.kind == "year"))
+    return Told(text, figures, years, spans, dates, any(each.kind == "ordinal" for each in found))
 
 
 @lru_cache(maxsize=4_096)
@@ -349,6 +350,12 @@ def _people() -> re.Pattern[str]:
     """Return a pattern of the noun after the figure of a population: `68 million people`."""
     nouns = "|".join(listed("population"))
     return re.compile(rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿]))\s?(?:{nouns})(?![a-z口均民类次])", re.I)
+
+
+@cache
+def _toward() -> re.Pattern[str]:
+    """Return a pattern of the words at the end of a text that lead to the figure behind it: `from about`."""
+    return re.compile(rf"(?:(?:{pattern('toward').pattern})\s{{0,9}})+\W{{0,9}}$", re.I)
 
 
 def mentioned(text: str, cells: Iterable[Cell]) -> list[str]:
@@ -432,23 +439,19 @@ def _returned(
     claim: Told, figures: Sequence[Quantity], names: Sequence[str], cells: Sequence[Cell], extra: frozenset[str]
 ) -> Match | None:
     """Return the figures of a query's result that a claim states, in rows with the names that it has."""
-    owners = _paired(names, len(figures))
-    rows = [[cell for cell in cells if not cell.names or owner == cell.names[0]] for owner in owners]
-    found = [next((cell for cell in row if cell.states(q)), None) for row, q in zip(rows, figures, strict=True)]
-    chosen = [cell for cell in found if cell]
-    if not figures:  # a result of one row of texts
-        chosen = [
-            cell for cell in cells if cell.written and any(text in claim.text for text in cell.written.split("\n"))
-        ][:1]
+    chosen: list[Cell] = []
+    for owner, figure in zip(_paired(names, len(figures)), figures, strict=True):
+        row = [cell for cell in cells if not cell.names or cell.names[0] == owner]
+        chosen += [cell for cell in row if cell.states(figure)][:1]
     months = [f"{each.date[0]}-{each.date[1]:02}" for each in claim.dates]
-    if not chosen or not all(month in cell.how for month in months for cell in chosen):
-        return None
     dated = [cell.year for cell in chosen if cell.year]
-    known = all(str(year) in words(cell.around) for year in claim.years for cell in chosen)
-    if len(chosen) < len(figures) or not known or (dated and claim.years and dated != list(claim.years)):
+    if len(chosen) < len(figures) or (dated and claim.years and dated != list(claim.years)):
         return None
+    for cell in chosen:
+        if not all(month in cell.how for month in months) or not set(map(str, claim.years)) <= words(cell.around):
+            return None
     accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
-    return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if accepted else None
+    return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if chosen and accepted else None
 
 
 def _paired(found: Sequence[Any], count: int) -> list[Any]:
@@ -489,10 +492,12 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
 
     `fixed` are numbers that are no figures, because they belong to labels.
     """
-    text = list(claim.text)
-    for each in (*claim.spans, *claim.dates):
-        if not words(each.written) & fixed:
-            text[each.start : each.end] = " " * (each.end - each.start)
+    text = list(pattern("phrase").sub(lambda phrase: " " * len(phrase[0]), claim.text))
+    for each in claim.spans:
+        lead = _toward().search(claim.text, max(0, each.start - _LEAD), each.start)
+        start = lead.start() if lead else each.start
+        end = each.start if each.kind == "year" or words(each.written) & fixed else each.end
+        text[start:end] = " " * (end - start)
     known = links() | extra | {str(year) for year in claim.years}
     for cell in cells:
         known |= cell.label | words(f"{cell.around} {' '.join(cell.names)}")

@@ -32,6 +32,12 @@ def links() -> frozenset[str]:
 
 
 @cache
+def unnamed() -> frozenset[str]:
+    """Return the words of a label that a claim about it need not have."""
+    return spoken("link", "whole", "toward")
+
+
+@cache
 def spoken(*kinds: str) -> frozenset[str]:
     """Return the words of some kinds, and the Chinese characters of which they consist."""
     return frozenset(part for kind in kinds for word in listed(kind) for part in words(word))
@@ -43,13 +49,14 @@ def says(kind: str, text: str) -> bool:
     >>> says("reserve", "one of the few")
     True
     """
-    return _pattern(kind).search(text.casefold()) is not None
+    return pattern(kind).search(text) is not None
 
 
 @cache
-def _pattern(kind: str) -> re.Pattern[str]:
-    words = "|".join(word if _CJK.match(word) else rf"(?<![a-z]){word}(?![a-z])" for word in sorted(listed(kind)))
-    return re.compile(words)
+def pattern(kind: str) -> re.Pattern[str]:
+    """Return a pattern of the words of a kind."""
+    words = (word.replace("_", " ") for word in sorted(listed(kind)))
+    return re.compile("|".join(word if _CJK.match(word) else rf"(?<![a-z]){word}(?![a-z])" for word in words), re.I)
 
 
 @lru_cache(maxsize=65_536)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from research._util.amounts import SCALES
 from research.citations.labelled import label_of
-from research.citations.language import listed, says
+from research.citations.language import listed, says, unnamed, words
 from research.citations.marks import sentences_of
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -70,8 +70,9 @@ class Sentence(Struct, frozen=True, dict=True):
 
 
 def _names(parenthesis: str) -> bool:
-    """Return whether a parenthesis only names something or has a figure; `(a view long abandoned)` takes back the sentence."""
-    return bool(re.search(r"\d|^.[A-Z]", parenthesis)) and not says("reserve", parenthesis)
+    """Return whether a parenthesis has only names, figures and words such as `of`; any other may take back the sentence."""
+    others = (word for word in re.findall(r"[^\W\d_]+", parenthesis) if not word[0].isupper())
+    return words(" ".join(others)) <= unnamed() and not says("reserve", parenthesis)
 
 
 def tokens_of(text: str) -> tuple[Token, ...]:
@@ -155,18 +156,17 @@ def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[
                 yield sentence, reading[apart[0]].text
 
 
-def forms(claim: str, titles: Iterable[str]) -> list[tuple[Token, ...]]:
+def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
     """Return a claim without the title of its source before it (`France: …`) or behind it (`“…” (Otters)`), and whole."""
     whole = tokens_of(claim)
     keys = [each.key for each in whole]
     found = [whole]
-    for title in titles:
-        for name in dict.fromkeys((title, title.split(" · ")[0])):
-            own = [each.key for each in tokens_of(name)]
-            if own and keys[: len(own)] == own and re.match(r"[)）]?\s*[:：]", claim[whole[len(own) - 1].end :]):
-                found.append(whole[len(own) :])
-            if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
-                found.append(whole[: -len(own)])
+    for name in dict.fromkeys((title, title.split(" · ")[0])):
+        own = [each.key for each in tokens_of(name)]
+        if own and keys[: len(own)] == own and re.match(r"[)）]?\s*[:：]", claim[whole[len(own) - 1].end :]):
+            found.append(whole[len(own) :])
+        if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
+            found.append(whole[: -len(own)])
     return found
 
 

@@ -6,15 +6,11 @@ a function that runs it.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -23,7 +19,7 @@ from research.citations.reasons import because, judged, one_line
 from research.errors import ConfigError
 from research.quantities import quantities
 from research.text import content_tokens, sentences
-from research.types import Citation, Embedder, Judgement, Source, Verdict
+from research.types import Citation, Judgement, Source, Verdict
 
 RULES: Final = "rules"
 CROSS_ENCODER: Final = "cross-encoder:"
@@ -172,9 +168,6 @@ class Rules:
 
     name = RULES
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
-        self._embedder = embedder
-
     def verify(self, pairs: Sequence[Pair]) -> list[Judgement]:
         """Return one judgement for each pair."""
         return [self._one(pair) for pair in pairs]
@@ -183,7 +176,7 @@ class Rules:
         pages = [passage.partition("\n") if "\n" in passage else ("", "", passage) for passage in pair.passages]
         sources = [Source(1, "", title, body) for title, _, body in pages]
         dead = Citation(1, pair.claim, "dead", reason="no source is given")
-        (found,) = check_claim(pair.claim, sources, self._embedder) or (dead,)
+        (found,) = check_claim(pair.claim, sources) or (dead,)
         return Judgement(RULES, found.status, None, found.reason, quote=found.quote)
 
 
@@ -267,29 +260,3 @@ _OMISSION: Final = re.compile(r"\.\.\.|…|\[\.\.\.\]")
 def _plain(text: str) -> str:
     straight = text.translate(str.maketrans("“”‘’", "\"\"''")).casefold()
     return " ".join(straight.strip(" \t\n\"'").split())
-
-
-class Verdicts:
-    """The judgements of this process by content, so that no judge is asked the same twice.  Thread-safe."""
-
-    MOST: Final = 20_000
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[str, Judgement] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, judge: str, pair: Pair) -> Judgement | None:
-        """Return what the judge said of exactly this claim and these passages, if it did."""
-        with self._lock:
-            return self._found.get(_digest(judge, pair))
-
-    def put(self, judge: str, pair: Pair, judgement: Judgement) -> None:
-        """Record a judgement; the oldest gives way."""
-        with self._lock:
-            self._found[_digest(judge, pair)] = judgement
-            while len(self._found) > self.MOST:
-                self._found.popitem(last=False)
-
-
-def _digest(judge: str, pair: Pair) -> str:
-    return hashlib.sha256(msgspec.json.encode([judge, pair.claim, pair.passages])).hexdigest()

@@ -7,7 +7,6 @@ import sys
 
 from msgspec import Struct
 
-from research.cli.common import open_settings
 from research.cli.parser import Commands
 from research.errors import ConfigError
 
@@ -38,9 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     from research._util import decoding
     from research.citations.verifiers import Pair, Rules
-    from research.search import embedders
 
-    rules = Rules(embedders.cached(open_settings(arguments.home).embedder))
+    rules = Rules()
     for number, line in enumerate(sys.stdin.buffer, 1):
         if line.strip():
             try:

@@ -213,8 +213,7 @@ class _Trial:
             _numbered(each, ledger) if i in self._kept else replace(each, numbers=())
             for i, each in enumerate(self._all)
         ]
-        embedder = context.embedder() if context.embedder and ledger else None
-        checks = enumerate(check_statements(mapped, context.ledger.sources, (), embedder))
+        checks = enumerate(check_statements(mapped, context.ledger.sources))
         at_end = bool(self.run.recipe.judged_by)
         by_place: dict[int, list[Citation]] = {}
         for place, found in checks:

@@ -50,8 +50,7 @@ def report_of(run: Run, text: str, outcome: Outcome) -> Answer:
     if not report.sources:
         return Answer(text, outcome, text, Checked((), uncited(text, run.question)))
     body, sources = _numbered(report, run.context.ledger.sources)
-    load = run.context.embedder
-    citations = check(body, sources, run.context.computed, load() if load and sources else None)
+    citations = check(body, sources, run.context.computed)
     return Answer(text, outcome, body, Checked(citations, uncited(body, run.question)))
 
 

@@ -24,7 +24,6 @@ from research.workbench import endpoints
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
-    from research.types import Embedder
 
 FILE: Final = "verifiers.json"
 """The file in the home folder with what was measured."""
@@ -37,9 +36,6 @@ class Host(Protocol):
     """The parts of the open workbench that verifiers need."""
 
     settings: Settings
-
-    @property
-    def embedder(self) -> Embedder: ...
 
     def model(self, name: str) -> Model: ...
 
@@ -70,7 +66,7 @@ def open_verifier(bench: Host, name: str) -> Verifier:
     """Return the verifier of a name, such as `cross-encoder:PATH_OR_ID`.  Raises `ConfigError`."""
     name = full_name(bench.settings, name)
     if name == RULES:
-        return Rules(bench.embedder)
+        return Rules()
     if name.startswith(MODEL):
         model = bench.model(name.removeprefix(MODEL))
         return ModelVerifier(name.removeprefix(MODEL), partial(_ask, model))

@@ -109,13 +109,10 @@ def test_a_failing_judge_changes_no_verdict(answer_with: Callable[..., RunView],
 def test_a_failing_citation_check_fails_the_run_but_keeps_the_report(
     bench: Workbench, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Broken:
-        id, dimension = "broken", 2
+    def broken(*given: object) -> None:
+        raise RuntimeError("no such layer")
 
-        def encode(self, texts: object) -> Any:
-            raise RuntimeError("no such layer")
-
-    bench.__dict__["embedder"] = Broken()
+    monkeypatch.setattr("research.agent.lifecycle.check", broken)
     answer = "Frenchmen abound, they number many millions and enjoy good bread [1]."
     view = research.run(QUESTION, workbench=bench, model=script(LOOK, {"text": f"<answer>{answer}</answer>"}))
     assert (view.status, view.outcome) == ("failed", "failed")

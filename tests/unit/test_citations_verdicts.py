@@ -66,7 +66,7 @@ WEIRS = Source(
     "https://example.org/weirs",
     "Weirs",
     """The mill was sold, the owner said. The boats are red, green, and blue. The band Ahoy! sang at the weir. Yahoo! sang, too.
-The drug heals, a view long abandoned. The sluice is safe (a view long abandoned). The pier (built in 1920) is open.
+The drug heals, a view long abandoned. The sluice is safe (a view long abandoned). The pier (of 1920, by Arup) is open. The drug is sold (withdrawn in 2019).
 鱼梯已经建成，但没有开放。""",
 )
 BOX = Source(
@@ -143,9 +143,8 @@ def found(text: str) -> set[tuple[str, str]]:
     [
         "The Aller is a river of 211 km [1].",
         "Aller is river of 211 km [1]!",
-        "**Otters** were found at 42 of 60 sites in the survey of Jana Holt [1].",
+        "**Otters** were found at 42 of 60 sites (up from 17 in 2010) in the survey of Jana Holt [1].",
         "The pump needs Python 3.10 or later [1].",
-        "Otters were found at 42 of 60 sites (up from 17 in 2010) in the survey of Jana Holt [1].",
         "Critics say the fish left [1].",
         "The rate rose by 2% [1].",
         "The town sold 1200 boats to Denmark [1].",
@@ -197,6 +196,7 @@ def test_a_whole_sentence_is_word_for_word(claim: str) -> None:
         "The boats are red [6].",
         "The drug heals [6].",
         "The sluice is safe [6].",
+        "The drug is sold [6].",
         "鱼梯已经建成 [6]。",
     ],
 )
@@ -260,6 +260,7 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "The lease of Dalby is $700 thousand [8].",
         "2022年法国的养路费为171.5亿元 [2]。",
         "法国2024年的出口为1.046万亿美元 [2]。",
+        "By the year 2024, the imports of France came to about $1.05 trillion [2].",
     ],
 )
 def test_a_labelled_figure_is_supported(claim: str) -> None:
@@ -311,6 +312,12 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Grants were £18.9 million in 2023 [8].",
         "The toll income of France was £3.2 million [2].",
         "法国2022年的养路费为184.2亿元 [2]。",
+        "Exports to France were $1.046 trillion in 2024 [2].",
+        "Imports from France were $1.054 trillion in 2024 [2].",
+        "Exports with France were $1.046 trillion in 2024 [2].",
+        "从法国的进口在2024年为1.054万亿美元 [2]。",
+        "The Goals for of Rovers is 41 per year [4].",
+        "The Goals for of Rovers is 41 a year [4].",
     ],
 )
 def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:

@@ -16,7 +16,6 @@ from research.citations.verifiers import (
     Pair,
     Rules,
     Thresholds,
-    Verdicts,
     appears,
     decided,
     fused,
@@ -376,11 +375,11 @@ def test_a_model_that_is_often_wrong_no_longer_ticks_once_measured() -> None:
 
 
 def test_a_judgement_is_found_again_by_its_content_only() -> None:
-    verdicts, said = Verdicts(), Judgement(BY, "supported")
-    verdicts.put(BY, PAIR, said)
-    assert verdicts.get(BY, Pair(PAIR.claim, PAIR.passages)) is said
-    assert verdicts.get("model:other", PAIR) is None
-    assert verdicts.get(BY, Pair(PAIR.claim, ("other",))) is None
+    judges, said = Judges(), Judgement(BY, "supported")
+    judges.remember(BY, PAIR, said)
+    assert judges.recall(BY, Pair(PAIR.claim, PAIR.passages)) is said
+    assert judges.recall("model:other", PAIR) is None
+    assert judges.recall(BY, Pair(PAIR.claim, ("other",))) is None
 
 
 @pytest.mark.parametrize("status", ["supported", "partial", "unsupported", "contradicted", "unverified"])
