@@ -283,7 +283,6 @@ def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: H
         expect(guest.get_by_text("ceruleanheron")).to_have_count(0)
 
 
-@pytest.mark.slow
 def test_logging_out_ends_the_session_in_every_tab_and_for_a_stolen_cookie(chromium: Browser, two: House) -> None:
     with visit(chromium) as context, visit(chromium) as thief:
         page, tab = context.new_page(), context.new_page()

@@ -42,7 +42,6 @@ def leaks(data: bytes) -> bool:
     return key_pattern(KEY).search(data.decode("latin-1")) is not None
 
 
-@pytest.mark.slow
 def test_an_entered_key_works_is_never_sent_back_and_can_be_removed(page: Page, library: Path, tmp_path: Path) -> None:
     shutil.copy(library, tmp_path)
     frames = Frames(page)
