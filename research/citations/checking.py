@@ -141,8 +141,11 @@ class _Checker:
         printed = next((q for q in said.figures if any(q.states(each) for each in self.computed)), None)
         if printed is None:
             return (OPEN,)
-        why = "the python tool printed {figure}, but the cited sources do not give its inputs"
-        return (because(why, figure=printed.written),)
+        return (
+            because(
+                "the python tool printed {figure}, but the cited sources do not give its inputs", figure=printed.written
+            ),
+        )
 
 
 def _nearest(claim: str, lines: Sequence[str]) -> str:
