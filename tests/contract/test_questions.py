@@ -116,6 +116,7 @@ def test_every_concept_of_the_lexicon_matches_a_factbook_label(bench: Workbench)
     [
         ("What is the population of Kenya?", "55,751,717 (2025 est.)"),
         ("France vs Germany, more airports?", "France"),
+        ("Which of Sweden, Norway and Denmark spends the largest share of GDP on its military?", "Norway"),
         ("How many more airports does France have than Germany?", "378"),
         ("Add up the populations of Estonia, Latvia and Lithuania for me", "6,044,604"),
         ("Who is Ukraine's president and who is its prime minister?",

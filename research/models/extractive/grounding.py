@@ -298,8 +298,9 @@ def _target(
     doubted = AGREE if plain and plain[0].label in _LOOSE else OVERRULE
     if single and plain and (found.sure < LEAST or (len(plain) > 1 and made(text).any > SEVERAL)):
         return (), tuple(dict.fromkeys([*(target.label for target in plain), *found.ranked]))
-    loose = operation == "compare" and len(plain) == 1 and plain[0].label in _LOOSE
-    trusted = found.sure < doubted if single else not loose or _explained(text, plain[0].label)
+    alone = operation == "compare" and len(plain) == 1
+    sure = plain and plain[0].label not in _LOOSE and found.sure < ACCEPT
+    trusted = found.sure < doubted if single else not alone or sure or _explained(text, plain[0].label)
     if clean and whole and (agreed or len(plain) > 1 or trusted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
