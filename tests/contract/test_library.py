@@ -192,6 +192,19 @@ def test_documents_that_do_not_mention_what_the_query_names_are_left_out(world: 
     assert len(found) > 3 and all("Norway" in f"{each.title} {each.quote}" for each in found)
 
 
+def test_no_document_of_another_collection_is_left_out(tmp_path: Path) -> None:
+    countries, other = tmp_path / "countries", tmp_path / "other"
+    for folder in (countries, other):
+        folder.mkdir()
+    for n in range(40):
+        (countries / f"{n}.md").write_text(f"# Norway · Part {n}\n\nEnergy of Norway, part {n}.", encoding="utf-8")
+    (other / "brief.md").write_text("# In brief\n\nEnergy subsidies are rare.", encoding="utf-8")
+    library = Library(tmp_path / "home")
+    library.add_folder(countries)
+    library.add_folder(other)
+    assert "In brief" in {each.title for each in library.search("Norway energy", limit=50)}
+
+
 def test_a_query_that_names_nothing_known_gets_all_that_fits(world: Library) -> None:
     assert len(world.search("electricity generation sources")) == 10
 

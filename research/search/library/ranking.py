@@ -24,7 +24,7 @@ _STRAY, _NEAR = 1 / 3, 0.6
 _NAMED = 0.75
 """Share of the best coverage from which a document about what the query names comes first."""
 _LEAST, _MOST = 3, 30
-"""Results beside which those that do not mention what the query names are left out, and documents looked at for that."""
+"""Results beside which sections that do not mention what the query names are left out, and sections looked at for that."""
 _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
@@ -161,19 +161,20 @@ def to_the_point(
     homes = {collections.get(document.url) for document in subjects}
     most = max(each.coverage for each in ranked)
     words = {word: re.compile(rf"(?<![a-z]){re.escape(word)}", re.I) for word in rest.union(*names)}
+    sections = [
+        each for each in ranked if _SECTION in each.document.title and collections.get(each.document.url) in homes
+    ]
 
-    def fits(each: Ranked) -> bool:
-        if _SECTION not in each.document.title or collections.get(each.document.url) not in homes:
-            return True
+    def tells(each: Ranked) -> bool:
         text = without_accents("\n".join([each.document.title, *texts(each.document)]))
         said = {word for word, pattern in words.items() if pattern.search(text)}
         named = each.document in subjects or any(name <= said for name in names)
         return named and not rest.isdisjoint(said) and each.coverage >= _STRAY * most
 
-    kept = [each for each in ranked[:_MOST] if fits(each)]
+    left = [each for n, each in enumerate(sections) if n >= _MOST or not tells(each)]
+    kept = [each for each in ranked if each not in left]
     spare = 0 if any(each.coverage == most for each in kept) else max(0, _LEAST - len(kept))
-    others = [each for each in ranked if each not in kept][:spare]
-    return [each for each in ranked if each in kept or each in others]
+    return [each for each in ranked if each in kept or each in left[:spare]]
 
 
 def _names(document: Document) -> list[frozenset[str]]:
