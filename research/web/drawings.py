@@ -92,10 +92,10 @@ def _values(part: _Element) -> list[str]:
     return [" ".join((each.text or "").split()) for each in part.iter("{*}v")]
 
 
-def described(element: _Element) -> str:
-    """Return what the author says that a picture, a chart or a shape shows, in parentheses; empty if they do not."""
-    said = " ".join((element.get("descr") or "").split())
-    return f"({said})" if said else ""
+def described(said: str) -> list[str]:
+    """Return what an author says that a picture, a chart or a shape shows, in parentheses; empty for nothing."""
+    plain = " ".join(said.split())
+    return [f"({plain})"] if plain else []
 
 
 def pictures(root: _Element) -> Counter[str]:

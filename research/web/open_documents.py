@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from research.web import grid, places
+from research.web import drawings, grid, places
 from research.web.packages import BROKEN, Package
 from research.web.places import Part
 from research.web.sheets import SHARE, Beside
@@ -170,7 +170,7 @@ class _Reader:
             elif child.tag == _tag("table:table"):
                 yield from filter(None, [self._table(child, place)])
             elif child.tag == _DESCRIPTION:
-                yield from filter(None, [_described(child)])
+                yield from drawings.described("".join(map(str, child.itertext())))
             elif self._is_shown(child):
                 yield from self.blocks(child, place)
 
@@ -182,7 +182,7 @@ class _Reader:
             elif child.tag in _CHARACTERS:
                 yield _CHARACTERS[child.tag]
             elif child.tag == _DESCRIPTION:
-                self._after += filter(None, [_described(child)])
+                self._after += drawings.described("".join(map(str, child.itertext())))
             elif child.tag == _tag("text:note"):
                 self._attach("Note: ", child)
             elif child.tag in _ATTACHED:
@@ -219,12 +219,6 @@ class _Reader:
             text = own or (text if cell.tag == _tag("table:covered-table-cell") else "")
             count = cell.get(_tag("table:number-columns-repeated"), "1")
             yield from [text] * (min(int(count), 500) if count.isdecimal() else 1)
-
-
-def _described(element: _Element) -> str:
-    """Return a description in parentheses."""
-    said = " ".join("".join(map(str, element.itertext())).split())
-    return f"({said})" if said else ""
 
 
 def _within(element: _Element, *names: str) -> Iterator[_Element]:

@@ -88,7 +88,7 @@ class _Deck:
         self._left_out += drawings.pictures(root)
         for body in root.iter(f"{_P}txBody", f"{A}tbl", f"{_P}cNvPr", *drawings.DRAWN):
             if body.tag == f"{_P}cNvPr":
-                yield from filter(None, [drawings.described(body)])
+                yield from drawings.described(body.get("descr") or "")
             elif body.tag == f"{_P}txBody":
                 heading = "# " if _is_title(body) else ""
                 yield from (f"{heading}{line}" for line in paragraphs(body))

@@ -185,7 +185,7 @@ class _Reader:
             elif name == "txbxContent":
                 self._attach("", child)
             elif child.tag == drawings.SHAPE:
-                self._after += filter(None, [drawings.described(child)])
+                self._after += drawings.described(child.get("descr") or "")
             elif child.tag in drawings.DRAWN:
                 self._drawn(child)
             elif self._is_shown(child):
