@@ -9,7 +9,7 @@ from research.models.extractive.covering import tokens_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
 from research.models.extractive.question import Question, Target
-from research.models.extractive.verdict import Action, Computation, Finding, Verdict
+from research.models.extractive.verdict import Action, Finding, Verdict
 from research.text import tokens
 
 PAGES = 3
@@ -181,9 +181,9 @@ class Finder:
         if self.acting and all((a.name, a.arguments) != (name, arguments) for a in self.actions):
             self.actions.append(action)
 
-    def compute(self, code: str, thought: str) -> Computation | None:
-        """Return the result of the code; None if it must be run first, which adds a step, or cannot be run."""
+    def compute(self, code: str, thought: str) -> bool:
+        """Return whether the code was run; a step is added if it must be run first."""
         result = self.evidence.computed(code)
         if result is None and self.evidence.offers("python") and not self.evidence.tried(code):
             self.act("python", {"code": code}, thought)
-        return None if result is None else Computation(code, result)
+        return result is not None

@@ -194,13 +194,12 @@ def _picked(finder: Finder, text: str, q: Question, members: Sequence[str], list
     amounts = amounts_of([each.fact for each in figures])
     ordered = sorted(zip(figures, amounts, strict=True), key=lambda pair: pair[1].value * (-1 if most else 1))
     chosen = ordered[nth][0]
-    computed = None
     if not nth:
-        computed = finder.compute(comparison(figures, q), "Find out which one it is.")
+        finder.compute(comparison(figures, q), "Find out which one it is.")
         if finder.actions:
             return None
     others = [each for each in figures if each is not chosen]
-    return Lead(chosen.subject, (*lists, chosen, *others), computed)
+    return Lead(chosen.subject, (*lists, chosen, *others))
 
 
 def _alone(finder: Finder, members: Sequence[str], lists: Sequence[Finding]) -> Lead | None:

@@ -10,7 +10,7 @@ from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import as_query
 from research.models.extractive.rankings import TITLE, Ranking, Row, Table, address, measure, table
-from research.models.extractive.verdict import Computation, Coverage, Ranked, Verdict
+from research.models.extractive.verdict import Coverage, Ranked, Verdict
 
 PAGES = 4
 """Most pages of one comparison to read."""
@@ -33,8 +33,8 @@ def over_all(finder: Finder, ranking: Ranking) -> Verdict | None:
     return None
 
 
-def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, Computation | None] | None:
-    """Return the answer and its calculation; None if a step was added to `finder`, or if there is none."""
+def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, bool] | None:
+    """Return the answer, and whether it was calculated; None if a step was added to `finder`, or if there is none."""
     evidence = finder.evidence
     about = ranking.label or " ".join(ranking.words)
     if finder.search(as_query(f"country comparison {about}"), f"Look for a comparison of all countries by {about}."):
@@ -51,7 +51,7 @@ def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, Computation | N
     if len(found) < len(tables) and len(tables) == 1:
         return None
     if ranking.kind == "top":
-        return _top(ranking, label, found), None
+        return _top(ranking, label, found), False
     if ranking.kind == "count":
         return _count(ranking, label, found)
     return _total(finder, ranking, label, found)
@@ -103,7 +103,7 @@ def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked:
     return _ranked(ranking, label, found, chosen, tied, after=tuple(after), territories=tuple(beyond[:NEXT]))
 
 
-def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, None] | None:
+def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
     """Return the countries past the threshold; None if it has another unit than the figures."""
     limit = ranking.above or ranking.below
     if limit is None or not _fits(limit, found[0].rows[0].amount):
@@ -111,7 +111,7 @@ def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked
     value = limit.value
     states = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
     kept = [row for row in states if (row.amount.value > value if ranking.above else row.amount.value < value)]
-    return _ranked(ranking, label, found, kept, len(kept)), None
+    return _ranked(ranking, label, found, kept, len(kept)), False
 
 
 def _fits(limit: Amount, of: Amount) -> bool:
@@ -119,16 +119,14 @@ def _fits(limit: Amount, of: Amount) -> bool:
     return limit.base == of.base or (limit.percent and of.percent) or (not limit.unit and not of.power)
 
 
-def _total(
-    finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]
-) -> tuple[Ranked, Computation | None] | None:
+def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
     """Return the sum, mean or median as the comparison states it, or calculated from the figures of several regions."""
     start = _STATED[ranking.kind]
     stated = [head for each in found for head in each.heads if head.label.startswith(start)]
     if len(found) == 1:
         if not stated:
             return None
-        return _ranked(ranking, label, found, (), 0, value=stated[0].value, heads=(stated[0],)), None
+        return _ranked(ranking, label, found, (), 0, value=stated[0].value, heads=(stated[0],)), False
     if ranking.kind == "median" or (ranking.kind == "sum" and len(stated) < len(found)):
         return None
     rows = [row for each in found for row in each.rows if row.rank]

@@ -32,7 +32,7 @@ from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, Ranking, asked
 from research.models.extractive.reading import read
-from research.models.extractive.verdict import Computation, Finding, Verdict
+from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import settled
 
 _ABSENT = re.compile(r"^0 km \(landlocked\)")
@@ -247,10 +247,10 @@ class Solver:
         computed = self.finder.compute(code, "Find out which one it is.")
         if self.finder.actions:
             return self._more()
-        return self._of_member(best, targets, (*group, *found), computed)
+        return self._of_member(best, targets, (*group, *found), computed=computed)
 
     def _of_member(
-        self, member: str, targets: Sequence[Target], group: tuple[Finding, ...], computed: Computation | None = None
+        self, member: str, targets: Sequence[Target], group: tuple[Finding, ...], *, computed: bool = False
     ) -> Verdict:
         year = self.question.years[0] if self.question.years else None
         findings = [

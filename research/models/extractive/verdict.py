@@ -21,13 +21,6 @@ class Finding(Struct, frozen=True):
     fact: Fact
 
 
-class Computation(Struct, frozen=True):
-    """Code that was run, and its output."""
-
-    code: str
-    result: str
-
-
 class Hindrance(Struct, frozen=True):
     """Why figures are stated, but not calculated with."""
 
@@ -99,7 +92,6 @@ class Lead(Struct, frozen=True):
     name: str
     findings: tuple[Finding, ...] = ()
     """Lists of other countries, or the value that describes it; then the figures of all countries that it was chosen from."""
-    computed: Computation | None = None
     ranked: Ranked | None = None
 
     @property
@@ -146,7 +138,8 @@ class Verdict(Struct, frozen=True):
     question: Question
     actions: tuple[Action, ...] = ()
     findings: tuple[Finding, ...] = ()
-    computed: Computation | None = None
+    computed: bool = False
+    """Whether the python tool has calculated with them."""
     chosen: str = ""
     """The member of the group, or the winner of the comparison."""
     group: tuple[Finding, ...] = ()
