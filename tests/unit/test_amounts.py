@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from research._util.amounts import Amount, amount, unlike, written
-from research.models.extractive.arithmetic import change, comparison, hindrance
+from research.models.extractive.arithmetic import change, hindrance
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question, Target
-from research.models.extractive.verdict import Computation, Finding, Hindrance, Verdict
+from research.models.extractive.verdict import Finding, Hindrance, Verdict
 from research.models.extractive.write import answer
 
 SCALES = {"": 0, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
@@ -107,11 +107,9 @@ def test_a_difference_has_the_scale_and_unit_that_fit(one: str, two: str, differ
             Finding("B", Target("Exports"), fact(two, "B", n=2)),
         ),
         chosen="A",
+        computed=True,
     )
-    code = comparison(verdict.findings, verdict.question)
-    said = answer(
-        Verdict(verdict.question, findings=verdict.findings, chosen="A", computed=Computation(code, "")), "en", [], []
-    )
+    said = answer(verdict, "en", [], [])
     assert f"The difference is **{difference}**. [1] [2]" in said
 
 
@@ -121,7 +119,7 @@ def test_a_difference_has_the_scale_and_unit_that_fit(one: str, two: str, differ
 def test_a_ratio_has_digits_that_say_something(one: str, two: str, ratio: str) -> None:
     found = tuple(Finding(name, Target("Exports"), fact(value, name)) for name, value in (("A", one), ("B", two)))
     q = Question("Which?", ("A", "B"), frozenset(), (Target("Exports"),), (), "compare")
-    said = answer(Verdict(q, findings=found, chosen="A", computed=Computation("", "")), "en", [], [])
+    said = answer(Verdict(q, findings=found, chosen="A", computed=True), "en", [], [])
     assert f"The figure for A is **{ratio} times** that for B." in said
 
 
@@ -140,7 +138,7 @@ def test_different_years_are_said() -> None:
         Finding("A", Target("Exports"), fact("$5 billion", "A")),
         Finding("B", Target("Exports"), fact("$4 billion", "B", "Exports 2021", 2)),
     )
-    said = answer(Verdict(q, findings=findings, chosen="A", computed=Computation("", "")), "en", [], [])
+    said = answer(Verdict(q, findings=findings, chosen="A", computed=True), "en", [], [])
     assert "The figures are of different years: A 2024, B 2021." in said
 
 

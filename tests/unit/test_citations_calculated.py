@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from research._util.amounts import amount
 from research.citations import check
-from research.models.extractive.arithmetic import comparison, hindrance
+from research.models.extractive.arithmetic import hindrance
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question, Target
-from research.models.extractive.verdict import Computation, Finding, Verdict
+from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.write import answer
 from research.types import HOLDS, Source
 from tests.fuzz import up_to
@@ -109,7 +109,7 @@ def figures(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def report(one: str, two: str, operation: str, language: str) -> tuple[str, list[Source]]:
-    """Return the paragraphs of the offline model on two figures, without quotes and code, and its sources."""
+    """Return the paragraphs of the offline model on two figures, without quotes, and its sources."""
     pages = ((1, "Chile", one), (2, "Peru", two))
     facts = [Fact(n, name, f"{name} · Economy", f"Exports 2024: {value} (2024 est.)") for n, name, value in pages]
     found = tuple(Finding(name, Target("Exports"), fact) for (_, name, _), fact in zip(pages, facts, strict=True))
@@ -121,11 +121,10 @@ def report(one: str, two: str, operation: str, language: str) -> tuple[str, list
         findings=found,
         chosen="" if obstacle else "Chile" if values[0] >= values[1] else "Peru",
         hindrance=obstacle,
-        computed=None if obstacle else Computation(comparison(found, question), ""),
+        computed=not obstacle,
     )
     text = answer(verdict, language, [], []).partition("\n\n###")[0]
-    kept = [each for each in text.split("\n\n") if "python" not in each.lower()]
-    return "\n\n".join(kept), [Source(fact.n, fact.url, fact.title, fact.line) for fact in facts]
+    return text, [Source(fact.n, fact.url, fact.title, fact.line) for fact in facts]
 
 
 @up_to(100)
