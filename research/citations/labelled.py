@@ -15,6 +15,7 @@ from research._util.glossary import chinese_places, english_labels, terms
 from research.citations.language import links, listed, pattern, spoken, unnamed, words
 from research.citations.marks import sentences_of
 from research.quantities import Quantity, quantities
+from research.quantities.units import SCALES
 from research.text import has_cjk
 from research.types import Source
 
@@ -29,7 +30,9 @@ _SHARE = re.compile(r"\b100(?:\.0+)?\s*\*|\*\s*100\b")
 _UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """What stands before the 1,000 of `births per 1,000 people`, which is a unit."""
-_PER = re.compile(r"/(1,?000|100,?000)\b")
+_PER = re.compile(r"\bper (1,?000|100,?000)\b")
+_WORDS = sorted((word for word in SCALES if len(word) > 3 or has_cjk(word)), key=len, reverse=True)
+_PER_WORD = re.compile(rf"(?:\bper |[每/])({'|'.join(_WORDS)})(?![a-z米克瓦卡分])", re.I)
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """What stands before the people of `per 100 people`."""
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re.I)
@@ -74,7 +77,7 @@ class Cell(Struct, frozen=True):
     @property
     def per(self) -> int:
         """What this is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
-        rate = _PER.search(self.line)
+        rate = _PER.search(self.around)
         return 100 if self.quantity.unit == "%" else int(rate[1].replace(",", "")) if rate else 1
 
     def states(self, claimed: Quantity) -> bool:
@@ -87,6 +90,11 @@ class Cell(Struct, frozen=True):
         share = claimed.unit == "%" and not own.unit and bool(_SHARE.search(self.how))
         same_unit = claimed.unit == own.unit or share
         return same_sign and same_hedge and same_points and same_unit and exact.states(own)
+
+
+def _rates(text: str) -> str:
+    """Return a text with `per 1,000` where it says `per thousand` or `每千`."""
+    return _PER_WORD.sub(lambda each: f" per {SCALES[each[1].casefold()]:,.0f} ", text)
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> str:
@@ -173,7 +181,8 @@ def label_of(line: str) -> str:
 
 def _line(source: Source, line: str) -> Iterator[Cell]:
     """Yield the figure of a line, or those of its items: `Spain 646 km; Italy 476 km`."""
-    label = label_of(line)
+    said = _rates(line)
+    label = label_of(said)
     prose = line.endswith(("。", ".")) and len(line.split()) > _PROSE
     if not label or prose or len(line) > 4 * _LONG:
         return
@@ -183,7 +192,7 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     parts = [part for part in named.split(",") if not words(part) & listed("whole")] or [named]
     must = words(" ".join(parts)) - unnamed()
     names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - unnamed())
-    value = _BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), line[len(label) + 1 :])
+    value = _BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), said[len(label) + 1 :])
     items = [
         (item, plain, found)
         for item in _ITEM.split(value)
@@ -219,8 +228,8 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
-            label = words(_undated(_UNIT.sub(" ", name.replace("_", " ")))) - unnamed()
-            around = f"{name} {source.title} {' '.join(names)}"
+            label = words(_undated(_UNIT.sub(" ", _rates(name).replace("_", " ")))) - unnamed()
+            around = f"{_rates(name).replace('/', ' per ')} {source.title} {' '.join(names)}"
             yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)
 
 
@@ -311,6 +320,7 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     )
     if has_cjk(text) and any(not has_cjk(name) for name in names):
         text = _in_english(text, tuple(names))
+    text = _rates(text)
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
     restated = {b for a, b in pairwise(figures) if b.hedge == "about" and b.states(a)}  # 1,234,567（约123万）
@@ -501,4 +511,5 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
     known = links() | extra | {str(year) for year in claim.years}
     for cell in cells:
         known |= cell.label | words(f"{cell.around} {' '.join(cell.names)}")
+        known |= spoken("population") if cell.per > 100 else frozenset()
     return words("".join(text)) <= known

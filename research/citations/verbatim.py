@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from itertools import pairwise
 
 from msgspec import Struct
 
 from research._util.amounts import SCALES
 from research.citations.labelled import label_of
-from research.citations.language import listed, says, unnamed, words
+from research.citations.language import listed, pattern, says, unnamed, words
 from research.citations.marks import sentences_of
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -110,14 +111,20 @@ def stated(source: Source) -> Iterator[Sentence]:
         bullet = text != line.strip()
         inside = (colon and (bullet or spoken)) or (listed_below and bullet) or line.lstrip().startswith("|")
         said = ""
-        for sentence in sentences_of(text) if not inside else ():
+        for sentence, following in pairwise([*sentences_of(text), ""] if not inside else []):
             before, said = said, _open(said + sentence)
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
-            if not (before or said or piece):
+            if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence)
         listed_below = bullet and (colon or listed_below)
         colon = text.endswith((":", "："))
         spoken = colon and len(tokens_of(text)) > 1  # not `Observation:`
+
+
+def _takes_back(sentence: str) -> bool:
+    """Return whether a sentence denies what the one before it says: `This is untrue.`, not `It is untrue that …`."""
+    about = pattern("back").match(sentence)
+    return about is not None and says("denied", sentence[about.end() :]) and " that " not in sentence
 
 
 def _open(text: str) -> str:

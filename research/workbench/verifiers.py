@@ -13,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from research._util import decoding, egress
-from research.citations.calibration import Calibration, Sample, calibrate
 from research.citations.judge import Inquiry, ModelVerifier
 from research.citations.judges import Judges
 from research.citations.verifiers import CROSS_ENCODER, MODEL, RULES, Pair, Rules, Thresholds, Verifier, check_name
@@ -21,6 +20,7 @@ from research.errors import ConfigError
 from research.models import bounded
 from research.types import Model, Request
 from research.workbench import endpoints
+from research.workbench.calibration import Calibration, Sample, calibrate
 
 if TYPE_CHECKING:
     from research.config.settings import Settings

@@ -12,12 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.shared import home as open_home
-from research.citations.calibration import Calibration, Rate
 from research.citations.verifiers import Thresholds
 from research.config import saved_settings
 from research.config.settings import SAVED_FILE, load
 from research.search.library.library import Library
 from research.workbench import verifiers
+from research.workbench.calibration import Calibration, Rate
 from tests.app.conftest import APP
 from tests.fake_openai import FakeOpenAI
 from tests.workers import until

@@ -67,7 +67,8 @@ WEIRS = Source(
     "Weirs",
     """The mill was sold, the owner said. The boats are red, green, and blue. The band Ahoy! sang at the weir. Yahoo! sang, too.
 The drug heals, a view long abandoned. The sluice is safe (a view long abandoned). The pier (of 1920, by Arup) is open. The drug is sold (withdrawn in 2019).
-鱼梯已经建成，但没有开放。""",
+鱼梯已经建成，但没有开放。
+The lock is 310 years old. This is untrue. The lock was dug by hand. It is open on Sundays. 船闸建于1712年。这一说法是错误的。""",
 )
 BOX = Source(
     7,
@@ -158,6 +159,7 @@ def found(text: str) -> set[tuple[str, str]]:
         "鳟鱼在2021年回到了阿勒河 [1]。",
         "The band Ahoy! sang at the weir [6].",
         "The pier is open [6].",
+        "The lock was dug by hand [6].",
     ],
 )
 def test_a_whole_sentence_is_word_for_word(claim: str) -> None:
@@ -198,6 +200,8 @@ def test_a_whole_sentence_is_word_for_word(claim: str) -> None:
         "The sluice is safe [6].",
         "The drug is sold [6].",
         "鱼梯已经建成 [6]。",
+        "The lock is 310 years old [6].",
+        "船闸建于1712年 [6]。",
     ],
 )
 def test_a_part_of_a_sentence_or_another_word_is_left_to_a_judge(claim: str) -> None:
@@ -231,6 +235,8 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
         "France's median age is 42.6 years [2].",
         "In 2024, the life expectancy at birth in France was 82.6 years [2].",
         "France: birth rate of 10.9 births per 1,000 population [2].",
+        "The birth rate of France is 10.9 per thousand people [2].",
+        "法国的出生率为每千人10.9人 [2]。",
         "In 2023, France's real GDP came to $3,689 billion [2].",
         "The unemployment rate of France is 7.5% [2].",
         "Border countries of France, land boundaries: Spain 646 km [2].",
@@ -304,6 +310,8 @@ def test_a_labelled_figure_is_supported(claim: str) -> None:
         "Net result was $47 thousand in 2018 [8].",
         "The net result was 304 thousand in 2019 [8].",
         "法国的出生率为10.9% [2]。",
+        "法国的出生率为每万人10.9人 [2]。",
+        "The birth rate of France is 10.9 per million people [2].",
         "Net sales were €4,951.3 million in 2023 [8].",
         "Net sales were $4,951.3 in 2023 [8].",
         "The cost of Dalby is $12.4 [8].",
@@ -331,6 +339,7 @@ def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
         ("The median age in France is 52.6 years [2].", "42.6 years"),
         ("The unemployment rate of France was 9.5% in 2024 [2].", "7.5%"),
         ("法国2024年的失业率为9.5% [2]。", "7.5%"),
+        ("法国的出生率为每千人11.9人 [2]。", "10.9"),
         ("Albion has an attendance of 8,970 people [4].", "9,870"),
         ("Net sales were $4,687.0 million in 2023 [8].", "USD 4,951.3 million"),
     ],

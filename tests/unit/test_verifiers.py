@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from research.citations.calibration import Rate, Sample, calibrate, thresholds
 from research.citations.judge import BATCH, ModelVerifier, excerpts, judge_messages, read_verdicts, take_recorded
 from research.citations.judges import Judges
 from research.citations.verifiers import (
@@ -25,6 +24,7 @@ from research.citations.verifiers import (
 from research.errors import ConfigError
 from research.models.cross_encoder import outputs
 from research.types import Citation, Judgement, Verdict
+from research.workbench.calibration import Rate, Sample, calibrate, thresholds
 
 PASSAGE = "The bridge\nIt was built in 1887 by the mason Edwin Garrick. It cost 412 pounds."
 PAIR = Pair("Edwin Garrick built the bridge.", (PASSAGE,))

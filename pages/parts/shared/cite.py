@@ -11,12 +11,12 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
 from research._util.retold import retold
-from research.citations.calibration import Calibration
 from research.citations.reasons import judged, one_line, told
 from research.exports.csl import web
 from research.text import clip
 from research.types import Citation, Source
 from research.web.url_guard import MEMORY
+from research.workbench.calibration import Calibration
 
 LIBRARY, REMEMBERED = "pages/library.py", "pages/memory.py"
 TITLE, QUOTE = 300, 1_500
