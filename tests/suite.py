@@ -2,7 +2,8 @@
 
 The browser tests run in a process of their own, because Playwright occupies its event loop, beside the others, which wait
 for a third of their time.  A test that fails first and passes alone is flaky: the suite passes, and the last lines and a
-file name the test as a fault to be mended.  A test that fails twice fails the suite.
+file name the test as a fault to be mended.  A test that fails twice fails the suite; only then are the values in its
+assertions needed, and pytest rewrites the test for them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ SOME_FAILED = 1
 """The exit status of pytest when tests failed; greater ones say that it could not run them."""
 
 
+PLAIN = "--assert=plain"
+"""Assertions as Python has them: to rewrite those of all tests takes each process 20 s."""
+
+
 def start(name: str, *options: str, log: Path | None = None) -> subprocess.Popen[bytes]:
     """Start pytest with a cache of its own, where it keeps the names of failed tests."""
     cache = f"cache_dir={(RESULTS / name).resolve()}"
@@ -41,7 +46,7 @@ def failed(name: str) -> list[str]:
 def main(options: list[str]) -> int:
     RESULTS.mkdir(parents=True, exist_ok=True)
     log = RESULTS / "browser.txt"
-    running = {name: start(name, *PARTS[name], *options, log=log if name == "browser" else None) for name in PARTS}
+    running = {name: start(name, PLAIN, *PARTS[name], *options, log=log if name == "browser" else None) for name in PARTS}
     statuses = {name: process.wait() for name, process in running.items()}
     print(log.read_text("utf-8"), flush=True)
     flaky: list[str] = []
