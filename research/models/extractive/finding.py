@@ -69,7 +69,7 @@ class Finder:
         queries += [
             f"{usual_name(name)} {label.partition(',')[0]}" for label in labels
         ]  # a long label outweighs the name
-        queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", usual_name(name)]
+        queries += [f"{name} nationality", f"{name} former country name", usual_name(name)]
         for query in queries:
             if self.search(query, f"Find out what {name} is or belongs to."):
                 return None
@@ -84,7 +84,7 @@ class Finder:
             None,
         )
         if page and len(self.question.targets) > 1:
-            self.act("visit", {"url": page.url, "goal": f"{name} {queries[0]}"}, f"Read where {name} occurs.")
+            self.act("visit", {"url": page.url, "goal": queries[0]}, f"Read where {name} occurs.")
         return None
 
     def subjects(self, names: Sequence[str], about: str) -> list[str | None]:
