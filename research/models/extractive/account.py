@@ -11,9 +11,10 @@ from research.models.extractive import chinese
 from research.models.extractive.arithmetic import bare, year_of
 from research.models.extractive.asked import Asked, parts_of
 from research.models.extractive.grounding import weighs_only
-from research.models.extractive.kinds import DIFFERENCE, fits
+from research.models.extractive.kinds import fits
 from research.models.extractive.patterns import WEIGHS
 from research.models.extractive.question import parse
+from research.models.extractive.table_words import DIFFERENCE
 from research.models.extractive.verdict import Verdict
 from research.models.extractive.words import directions, reason
 from research.models.extractive.write import plain_of

@@ -233,14 +233,12 @@ def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target,
 
     What asks by how much is answered with the comparison.
     """
-    weighs = [
-        bool(COMPARATIVE.search(c.lower()) or SUPERLATIVE.search(c.lower()) or SUM.search(c.lower())) for c in clauses
-    ]
-    chosen = clauses[weighs.index(True)] if any(weighs) else question.text
+    weighing = [each for each in clauses if any(how.search(each.lower()) for how in (COMPARATIVE, SUPERLATIVE, SUM))]
+    chosen = weighing[0] if weighing else question.text
     if weighs_only(chosen):
         chosen, clauses = question.text, ()  # the clause before it says the measure
     targets, nearest = _target(chosen, parse(chosen).targets, question.operation)
-    others = [clause for clause in clauses if clause != chosen and any(weighs)]
+    others = [clause for clause in clauses if clause != chosen and weighing]
     lost = [
         Target(words=(each,), lost=True) for each in others if {*content_tokens(_ARITHMETIC.sub(" ", each))} - filler()
     ]

@@ -38,16 +38,6 @@ _TITLES = (
     re.compile(r"\bpresidents?\b|总统|主席", re.I),
 )
 """Titles of heads of state; a monarch is no president."""
-DIFFERENCE = re.compile(
-    r"\bhow (?:many|much) (?:more|less|fewer|longer|higher|larger|greater|taller|older)\b(?! than)|"
-    r"\bdifference (?:in|between)\b|"
-    r"\bgap\b|\bminus\b|\bbalance\b|\bsurplus\b|\bdeficit\b|\bshortfall\b|"
-    r"\bhow many (?:percentage )?points\b|\bnet (?:\w+ ){1,3}against\b|"
-    r"\bby (?:how (?:much|many)|what (?:amount|margin))\b|"
-    r"相差|差多少|差距|差额|[顺逆]差|比(?!.{0,2}(?:19|20)\d\d).{1,14}[多少高低大小短](?:了|出|出来)?(?:多少|几|多大|多久)",
-    re.I,
-)
-"""Matches a question by how much figures differ."""
 _DEMANDS: tuple[tuple[str, str, str], ...] = (
     (
         r"\bper (?:person|capita|head|inhabitant|citizen|square|sq|\d|hundred|thousand|million)|"
@@ -59,7 +49,12 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         "a figure per person or area",
     ),
     (
-        DIFFERENCE.pattern,
+        r"\bhow (?:many|much) (?:more|less|fewer|longer|higher|larger|greater|taller|older)\b(?! than)|"
+        r"\bdifference (?:in|between)\b|"
+        r"\bgap\b|\bminus\b|\bbalance\b|\bsurplus\b|\bdeficit\b|\bshortfall\b|"
+        r"\bhow many (?:percentage )?points\b|\bnet (?:\w+ ){1,3}against\b|"
+        r"\bby (?:how (?:much|many)|what (?:amount|margin))\b|"
+        r"相差|差多少|差距|差额|[顺逆]差|比(?!.{0,2}(?:19|20)\d\d).{1,14}[多少高低大小短](?:了|出|出来)?(?:多少|几|多大|多久)",
         r"\bdifference\b|\bgap\b|\bmore\b|\bless\b|\bfewer\b|\w+er than\b|\btimes\b|\bminus\b|"
         r"\b(?:r[io]s|f[ae]ll|gr[eo]w|shr[aiu]nk|increas|decreas|declin|drop|gain|chang)\w*|\b(?:up|down) (?:by|\d)|"
         r"\bexceed\w*|[增涨升降跌]|"

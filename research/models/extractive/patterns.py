@@ -38,8 +38,7 @@ LESS = (
 OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")
 COMPARATIVE = re.compile(rf"{START}(?:(?P<most>{MORE})|(?P<least>{LESS})){END}")
 WEIGHS = re.compile(
-    rf"{COMPARATIVE.pattern.replace('?P<most>', '').replace('?P<least>', '')}|"
-    rf"{SUPERLATIVE.pattern.replace('?P<most>', '').replace('?P<least>', '')}|"
+    rf"{START}(?:{MORE}|{LESS}|{MOST}|{LEAST}){END}|"
     r"\b(?:which|or|than|times|compar\w+|versus|vs|differ\w*|gap|ratio|relative|rank|as \w+ as)\b|"
     r"哪|谁|差|比(?!例|率|重|利)|倍|还是|不如|对照"
 )

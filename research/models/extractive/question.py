@@ -97,25 +97,15 @@ HEDGED = {  # concepts whose own words contain a superlative
     "Imports - commodities",
 }
 _IMPLIED = {
-    "richest": "Real GDP per capita",
-    "wealthiest": "Real GDP per capita",
-    "poorest": "Real GDP per capita",
-    "richer": "Real GDP per capita",
-    "wealthier": "Real GDP per capita",
-    "poorer": "Real GDP per capita",
-    "oldest": "Median age, total",
-    "youngest": "Median age, total",
-    "older": "Median age, total",
-    "younger": "Median age, total",
-    "largest": "Area, total",
-    "biggest": "Area, total",
-    "smallest": "Area, total",
-    "larger": "Area, total",
-    "bigger": "Area, total",
-    "smaller": "Area, total",
-    "greater": "Area, total",
-    "tiniest": "Area, total",
+    word: label
+    for label, words in (
+        ("Real GDP per capita", "richest wealthiest poorest richer wealthier poorer"),
+        ("Median age, total", "oldest youngest older younger"),
+        ("Area, total", "largest biggest smallest larger bigger smaller greater tiniest"),
+    )
+    for word in words.split()
 }
+"""The measure that a superlative or comparative is of."""
 
 
 @cache

@@ -14,11 +14,11 @@ from msgspec import Struct
 from research._util.amounts import Amount
 from research._util.amounts import amount as read_amount
 from research.models.extractive import patterns
-from research.models.extractive.asked import many
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import labels, read
 from research.models.extractive.question import Question
+from research.models.extractive.table_words import count_of
 from research.search.library import comparisons
 from research.text import STOP_WORDS, tokens
 
@@ -227,7 +227,7 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
     most = _MOST.search(text)
     if (most or least) and _ASKS.search(text):
         highest = most is not None and (least is None or most.start() < least.start())
-        return "top", highest, max(1, min(many(text), 20))
+        return "top", highest, max(1, min(count_of(text), 20))
     if most or least or not place or (place == WORLD and "countries" not in text):
         return None, True, 1
     if _MEDIAN.search(text):
@@ -242,7 +242,7 @@ def _telling(token: str) -> bool:
         token not in _IGNORED
         and token not in STOP_WORDS
         and token not in filler()
-        and not (token.isdigit() or many(token))
+        and not (token.isdigit() or count_of(token))
     )
 
 
