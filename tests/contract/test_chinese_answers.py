@@ -49,6 +49,8 @@ def said(report: str) -> str:
             "3.732万亿美元；1.17%",
         ),
         ("非洲人口最多的三个国家是哪些？", "2. **埃塞俄比亚**：121,372,632人（约1.214亿人，2025年估计）", ""),
+        ("比利时、荷兰和卢森堡的总面积", "比利时、荷兰和卢森堡的总面积合计 **74,657平方公里**。", "74,657平方公里"),
+        ("越南和菲律宾的面积分别是多少？哪个更大？", "**越南**的总面积更大：**331,210平方公里**", ""),
         ("挪威的最高点是哪里？", "**挪威**：最高点：**Galdhopiggen 2,469米**", "Galdhopiggen 2,469米"),
         ("越南的语言有哪些？", "**越南**：语言：“Vietnamese (official);", ""),
         ("火星的人口是多少？", "找到的来源不能回答这个问题。", ""),
@@ -115,6 +117,6 @@ def test_a_comparison_can_be_followed_up_in_chinese(bench: Workbench) -> None:
 
 
 def test_each_figure_of_a_comparison_of_three_is_checked(bench: Workbench) -> None:
-    view = research.run("智利、秘鲁和玻利维亚的预期寿命各是多少？", workbench=bench)
+    view = research.run("智利、秘鲁和玻利维亚中哪国的预期寿命最长？", workbench=bench)
     compared = [each for each in view.citations if "玻利维亚" in each.claim]
     assert [each.status for each in compared] == ["supported"] * 3

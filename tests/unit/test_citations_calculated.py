@@ -85,7 +85,7 @@ FAMILIES = (
 )  # fmt: skip
 """Units that can be converted to each other."""
 WORDS = {"en": ("million", "billion", "trillion"), "zh": ("万", "亿", "万亿")}
-RESULTS = re.compile(r"difference|相差|Together|合计| times|倍")
+RESULTS = re.compile(r"difference|相差|together|合计| times|倍")
 
 
 @st.composite
@@ -147,7 +147,7 @@ def test_the_checker_calculates_what_the_offline_model_writes_and_ticks_no_other
     assert results and {each.status for each in results} == {"calculated"}, [
         (each.claim, each.reason) for each in results
     ]
-    shown = re.search(r"(?:difference is|相差|Together they have|合计) ?\*\*([^*（]+)", text)
+    shown = re.search(r"(?:difference is|相差|together:|合计) ?\*\*([^*（]+)", text)
     assert shown
     value = abs(one.value - two.value) if operation == "compare" else one.value + two.value
     read = amount(shown[1].replace(" percentage points", "%").replace("个百分点", "%"))

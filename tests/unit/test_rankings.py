@@ -6,7 +6,7 @@ import pytest
 
 from research.models.extractive.question import parse
 from research.models.extractive.rankings import asked
-from research.search.library.comparisons import PAGE, Country, comparisons
+from research.search.library.comparisons import PAGE, Country, comparisons, country
 
 
 def ranking(question: str) -> tuple[str, str, str, bool, int] | None:
@@ -71,6 +71,11 @@ def test_a_comparison_leaves_out_figures_in_another_unit() -> None:
     world = next(comparisons(countries([*(f"{n} m" for n in range(1, 36)), "5 km", "7 acres"])))
     assert "In another unit, not ranked: Land 36." in world.text
     assert "Land 35 (rank 1, highest): 5 km" in world.text
+
+
+def test_what_has_no_capital_is_not_ranked() -> None:
+    ice, land = (country("Ice", "antarctica", {"Government": each}, ()) for each in ({}, {"Capital": {}}))
+    assert ice and ice.territory and land and not land.territory
 
 
 def test_equal_figures_share_a_rank() -> None:

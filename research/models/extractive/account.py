@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from research.agent.parsing.account import write_account
 from research.citations import without_marks
 from research.models.extractive import chinese
-from research.models.extractive.arithmetic import year_of
+from research.models.extractive.arithmetic import bare, year_of
 from research.models.extractive.asked import Asked, parts_of
+from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import fits
+from research.models.extractive.patterns import WEIGHS
 from research.models.extractive.question import parse
+from research.models.extractive.table_words import DIFFERENCE
 from research.models.extractive.verdict import Verdict
 from research.models.extractive.words import directions, reason
 from research.models.extractive.write import plain_of
+from research.models.extractive.write_ranked import TIED
 from research.text import has_cjk
 from research.types import Part
 
@@ -64,6 +68,8 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
         return ""
     if verdict.question.operation == "growth" and not verdict.computed and directions(part.text):
         return reason(part.text, "the report does not give {lack}", lack="a difference")
+    if verdict.question.operation == "mean" and not verdict.computed:
+        return reason(part.text, "the report does not give {lack}", lack="the mean")
     lack = fits(part.text, part.kind, text.split(_EVIDENCE)[0], text)
     return reason(part.text, "the report does not give {lack}", lack=lack) if lack else ""
 
@@ -79,24 +85,47 @@ def answers(verdict: Verdict) -> bool:
 
 def _found(part: Asked, verdict: Verdict) -> bool:
     """Return whether a verdict has a line for what one of several parts asks for."""
+    found = [finding.target for finding in (*verdict.findings, *verdict.group)]
     wanted = {target.label for target in parse(part.text).targets if target.label}
-    return not wanted or any(finding.target.label in wanted for finding in (*verdict.findings, *verdict.group))
+    said = any(target.asked == part.text or target.label in wanted for target in found)
+    if verdict.question.operation in ("compare", "sum", "mean") and weighs_only(part.text):
+        return bool(verdict.chosen)
+    return not wanted or said
+
+
+def _weighs(part: Asked) -> bool:
+    """Return whether a part asks which of several things has more, or by how much."""
+    return WEIGHS.search(part.text.lower()) is not None or weighs_only(part.text)
 
 
 def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     """Return the answer in one line: what it says in bold type, without the names that it is about; empty if it is longer."""
     if verdict.reading:
         return verdict.reading.span
+    shown = chinese.verdict(verdict) if has_cjk(text) else verdict
+    joint = "；" if has_cjk(text) else "; "
+    if (first := shown.ranked) and first.ranking.kind == "top" and asked[0].kind != "number":
+        return joint.join(row.name for row in first.rows) if first.ranking.first == 1 and first.count <= TIED else ""
     lines = [
         line for line in text.split(_EVIDENCE)[0].splitlines() if "**" in line and not line.startswith(("|", "- "))
     ]
-    if verdict.question.operation == "sum" or (verdict.chosen and verdict.computed and asked[0].kind == "number"):
-        lines = lines[1:] if verdict.chosen else lines[-1:]  # what is calculated from the figures before it
+    operation = verdict.question.operation
+    single = len({each.subject for each in shown.findings}) == 1
+    if verdict.chosen and verdict.computed and (asked[0].kind == "number" or DIFFERENCE.search(asked[0].text)):
+        lines = lines[1:]  # what is calculated from the figures before it
+    elif (
+        not verdict.chosen
+        and operation in ("lookup", "compare")
+        and len(asked) == 1 < len(shown.findings) <= len(lines)
+    ):
+        return joint.join(
+            f"{bare(each.fact.label) if single else each.subject} {plain_of(each.fact)}" for each in shown.findings
+        )
+    if operation in ("sum", "mean", "compare") and len(asked) > 1 and not all(map(_weighs, asked)):
+        return ""
     said = [_bold(line, part, verdict) for line, part in zip(lines, asked, strict=False)]
-    if verdict.question.operation == "growth" and len(asked) == 2 and len(lines) == 1:
-        shown = chinese.verdict(verdict) if has_cjk(text) else verdict
+    if operation == "growth" and len(asked) == 2 and len(lines) == 1:
         said = [*(plain_of(f.fact) for f in shown.findings if str(year_of(f.fact)) in asked[0].text), *said]
-    joint = "；" if has_cjk(text) else "; "
     return joint.join(dict.fromkeys(said)) if len(said) == len(asked) and all(said) else ""
 
 

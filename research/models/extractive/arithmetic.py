@@ -13,6 +13,7 @@ from research._util.amounts import amount as read_amount
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Finding, Hindrance
+from research.search.library.comparisons import adds_up
 
 _MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]{0,80}?)\s{1,9}(?P<figure>\d[\d,.]{0,40})\s{0,9}(?:km|%)")
 _ASIDE = re.compile(r"\([^()]{0,300}\)")
@@ -84,6 +85,11 @@ def hindrance(facts: Sequence[Fact], *, measures: bool = True) -> Hindrance | No
     return Hindrance("measures", *labels[:2]) if len(labels) > 1 else None
 
 
+def addable(facts: Sequence[Fact]) -> bool:
+    """Return whether the sum of figures over countries means something, as that of rates and ages does not."""
+    return all(amount and adds_up(bare(fact.label), amount) for fact in facts for amount in [amount_of(fact)])
+
+
 def year_of(fact: Fact) -> int | None:
     """Return the latest year that a line names; None if it names none."""
     return max(fact.years, default=None)
@@ -100,17 +106,19 @@ def change(before: Fact, after: Fact) -> str:
 
 
 def comparison(found: Sequence[Finding], question: Question) -> str:
-    """Return code that picks the largest or smallest figure or adds them up; for two also difference and ratio."""
+    """Return code that adds figures up, or picks the largest or smallest; for two also difference and ratio."""
     amounts = amounts_of([finding.fact for finding in found])
     figures = [code(each.value) for each in amounts]
     items = ", ".join(
         f"{json.dumps(f.subject, ensure_ascii=False)}: {figure}" for f, figure in zip(found, figures, strict=True)
     )
+    lines = [f"values = {{{items}}}"]
+    if question.pick is None and question.operation in ("sum", "mean"):
+        by = f" / {len(found)}" if question.operation == "mean" else ""
+        return "\n".join([*lines, f"print(round(sum(values.values()){by}, 6))"])
     most = question.pick.most if question.pick else question.most
-    lines = [f"values = {{{items}}}", f"print({'max' if most else 'min'}(values, key=lambda name: values[name]))"]
-    if question.pick is None and question.operation == "sum":
-        lines.append("print(round(sum(values.values()), 6))")
-    elif question.pick is None and len(found) == 2:
+    lines.append(f"print({'max' if most else 'min'}(values, key=lambda name: values[name]))")
+    if question.pick is None and len(found) == 2:
         a, b = figures
         lines.append(f"print(round({a} - {_negative(b)}, 6))")
         if has_ratio(amounts):

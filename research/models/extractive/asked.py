@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.names import is_country, key, names, starts_sentence
+from research.models.extractive.table_words import count_of
 from research.models.extractive.words import filler
 from research.text import STOP_WORDS, content_tokens, has_cjk, readable
 
@@ -65,18 +66,6 @@ _OWNED_ZH = re.compile(
 )
 _ITEM = re.compile(r"\s{0,9},\s{1,9}(?:and\s{1,9})?|\s{1,9}and\s{1,9}", re.I)
 _ITEM_ZH = re.compile(r"、|以及|和|与|及")
-_COUNT_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
-_ZH_DIGITS = {c: n for n, c in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
-_MANY = re.compile(
-    r"\b(?:top|first|largest|biggest|leading|name(?: the| me)?|list(?: the)?)\s+(?P<n>\d{1,2}|two|three|four|five|"
-    r"six|seven|eight|"
-    r"nine|ten)\b(?! (?:percent|%|years?|hours?|million|billion|times|numbers|figures))|"
-    r"\b(?:the|which|what)\s+(?P<m>two|three|four|five|six|seven|eight|nine|ten)\s+(?:\w+[- ]){0,2}?(?:most|largest|"
-    r"biggest|smallest|"
-    r"longest|highest|lowest|best|top|main|leading|richest|poorest|countries)\b|"
-    r"[前最大]{1,2}(?P<z>[两二三四五六七八九十])[个大名位]?|(?P<y>[两二三四五六七八九十])个(?:国家|城市)(?:是哪些|是哪)",
-    re.I,
-)
 _CHOICE = re.compile(r"^(?P<a>.{0,300}?[\w)])(?:,)?\s{1,9}or\s{1,9}(?P<b>[^,?;.]{1,300}?)(?=\s{0,9}[,?;.(]|$)", re.I)
 _NO_CHOICE = re.compile(
     r"\b(?:more|less|fewer|larger|smaller|whether|one|two|so|not|percent|\d+) or\b|\bor (?:not|no|so|more|less|fewer|"
@@ -246,13 +235,10 @@ def _says_something(piece: str) -> bool:
 
 
 def _asked(text: str, *, assignment: bool) -> Asked:
-    many = _MANY.search(text)
-    number = 0
-    if many:
-        word = next(group for group in many.groups() if group).lower()
-        number = int(word) if word.isdigit() else _COUNT_WORDS.get(word) or _ZH_DIGITS.get(word, 0)
     open_ = assignment or _OPEN.search(text) is not None
-    return Asked(text, kind_of(text), () if open_ else options(text), number, open_)
+    return Asked(
+        text, kind_of(text), () if open_ else options(text), count if (count := count_of(text)) > 1 else 0, open_
+    )
 
 
 def options(text: str) -> tuple[str, ...]:

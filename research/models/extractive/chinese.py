@@ -243,10 +243,9 @@ def thought(text: str) -> str:
 
 
 def listed(names: Sequence[str], words: dict[str, str]) -> str:
-    """Return names as a list: `德国、法国和意大利`."""
-    if words["language"] == "zh" and len(names) > 1:
-        return f"{'、'.join(names[:-1])}和{names[-1]}"
-    return words["and"].join(names)
+    """Return names as a list: `德国、法国和意大利`, `Chad, Mali and Niger`."""
+    joint, last = ("、", "和") if words["language"] == "zh" else (", ", " and ")
+    return last.join(filter(None, [joint.join(names[:-1]), names[-1]]))
 
 
 _OF_TWO = {"the most": "more", "the fewest": "fewer"}

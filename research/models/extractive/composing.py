@@ -15,7 +15,7 @@ from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.meaning import made
 from research.models.extractive.measured import measured_in
-from research.models.extractive.phrasebook import Kind, Measure
+from research.models.extractive.phrasebook import Kind, Measure, measures
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
 
@@ -310,10 +310,21 @@ def measure_of(text: str) -> Measure | None:
     return found.measure if found and found.sure >= SURE else None
 
 
-def with_measure(q: Question, text: str) -> Question | None:
-    """Return the question with the measure that it asks for; None if it asks for none."""
-    measure = measure_of(text) if len(q.names) == 1 and len(q.years) < 2 else None
-    if measure is None:
+def counted(text: str, targets: Sequence[Target], nearest: Sequence[str]) -> Measure | None:
+    """Return the product that gives the number asked for where the label found is a share or a rate; None if none does.
+
+    A label that is only the nearest one counts if the likeliest measure agrees with it.
+    """
+    if len(targets) > 1 or not (targets or nearest) or measured_in(text) != "count":
+        return None
+    label = targets[0].label if targets else nearest[0]
+    products = [each for each in measures().values() if each.kind == "product" and each.labels[0] == label]
+    return products[0] if products and (targets or made(text).measure == products[0]) else None
+
+
+def with_measure(q: Question, text: str, measure: Measure | None) -> Question | None:
+    """Return the question with the measure that it asks for; None if it asks for none or of several things."""
+    if measure is None or len(q.names) != 1 or len(q.years) > 1:
         return None
     return msgspec.structs.replace(
         q,

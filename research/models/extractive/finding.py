@@ -65,26 +65,9 @@ class Finder:
                 if fit(fact, Target(target.label)) >= MATCH and target.label and has_words_of(fact.value, name):
                     return fact.subject, target
         labels = [target.label for target in self.question.targets if target.label]
-        queries = [f"{usual_name(name)} {label}" for label in labels]
-        queries += [
-            f"{usual_name(name)} {label.partition(',')[0]}" for label in labels
-        ]  # a long label outweighs the name
-        queries += [f"{name} nationality adjective noun", f"{name} country name abbreviation former", usual_name(name)]
-        for query in queries:
+        for query in [*(f"{usual_name(name)} {label}" for label in labels), usual_name(name)]:
             if self.search(query, f"Find out what {name} is or belongs to."):
-                return None
-        page = next(
-            (
-                fact
-                for s in self.evidence.steps
-                if str(s.arguments.get("query")) in queries
-                for fact in s.results
-                if has_words_of(fact.line, name) and fact.url not in self.evidence.visited
-            ),
-            None,
-        )
-        if page and len(self.question.targets) > 1:
-            self.act("visit", {"url": page.url, "goal": f"{name} {queries[0]}"}, f"Read where {name} occurs.")
+                break
         return None
 
     def subjects(self, names: Sequence[str], about: str) -> list[str | None]:

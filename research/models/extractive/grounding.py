@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 import msgspec
 
 from research.models.extractive.asked import parts_of
-from research.models.extractive.composing import with_measure
+from research.models.extractive.composing import counted, measure_of, with_measure
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
@@ -24,7 +24,9 @@ from research.models.extractive.question import (
     Operation,
     Question,
     Target,
+    only_total,
     parse,
+    together,
 )
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
@@ -121,13 +123,16 @@ def grounded(question: Question) -> Question:
     shared = any(len(mention.names) > 1 for mention in found)
     named = msgspec.structs.replace(question, names=called, operation=_operation(question, called, shared=shared))
     why = _WHY.search(question.text.lower())
-    if not why and not says_label(named) and (measured := with_measure(named, text_of(question))):
+    measure = None if why or len(called) > 1 or says_label(named) else measure_of(text_of(question))
+    if measured := with_measure(named, text_of(question), measure):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
     opposite = any(_negated(question.text.lower(), target.label) for target in targets)
     if why or opposite or (YEAR_OF.search(question.text.lower()) and question.rank):
         nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))
         targets = ()
+    elif measured := with_measure(named, text_of(question), counted(text_of(question), targets, nearest)):
+        return msgspec.structs.replace(measured, guessed=guessed)
     partners = {EXPORTS_TO.label, IMPORTS_FROM.label}
     relation, pick = question.relation, question.pick
     if relation is not None and relation.label in partners:
@@ -158,11 +163,10 @@ def text_of(question: Question) -> str:
 def _operation(question: Question, subjects: Sequence[str], *, shared: bool) -> Operation:
     """Return the operation, now that it is known how many countries there are."""
     if len(subjects) == 1 or shared:
-        return "lookup" if question.operation in ("compare", "sum") else question.operation
+        return "lookup" if question.operation in ("compare", "sum", "mean") else question.operation
     if question.operation == "lookup" and len(question.names) < 2 and len(_clauses(question.text)) == 1:
-        text = question.text.lower()
-        compares = COMPARATIVE.search(text) or SUPERLATIVE.search(text) or _ARITHMETIC.search(text)
-        return "sum" if SUM.search(text) else "compare" if compares else "lookup"
+        alone = all(only_total((*each.words, *each.beside, *each.near)) for each in question.targets)
+        return together(question.text.lower(), alone=alone)
     return question.operation
 
 
@@ -210,7 +214,7 @@ def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Return a target for each part of the question, or none and the nearest labels."""
     text = text_of(question)
     clauses = _clauses(text)
-    if len(clauses) > 1 and question.operation in ("compare", "sum"):
+    if len(clauses) > 1 and question.operation in ("compare", "sum", "mean"):
         return _compared(clauses, question)
     if len(clauses) == 1 or question.operation != "lookup":
         return _meant(text, question, question.operation)
@@ -229,16 +233,23 @@ def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target,
 
     What asks by how much is answered with the comparison.
     """
-    weighs = [
-        bool(COMPARATIVE.search(c.lower()) or SUPERLATIVE.search(c.lower()) or SUM.search(c.lower())) for c in clauses
-    ]
-    chosen = clauses[weighs.index(True)] if any(weighs) else question.text
+    weighing = [each for each in clauses if any(how.search(each.lower()) for how in (COMPARATIVE, SUPERLATIVE, SUM))]
+    chosen = weighing[0] if weighing else question.text
+    if weighs_only(chosen):
+        chosen, clauses = question.text, ()  # the clause before it says the measure
     targets, nearest = _target(chosen, parse(chosen).targets, question.operation)
-    others = [clause for clause in clauses if clause != chosen and any(weighs)]
+    others = [clause for clause in clauses if clause != chosen and weighing]
     lost = [
         Target(words=(each,), lost=True) for each in others if {*content_tokens(_ARITHMETIC.sub(" ", each))} - filler()
     ]
     return (*targets, *lost) if targets else (), nearest
+
+
+def weighs_only(text: str) -> bool:
+    """Return whether a clause compares without saying what: `which is larger?`."""
+    rest = SUPERLATIVE.sub(" ", COMPARATIVE.sub(" ", _ARITHMETIC.sub(" ", text.lower())))
+    said = mentions(text) or any(concept.pattern.search(text.lower()) for concept in concepts())
+    return rest != text.lower() and not said and not {*content_tokens(rest)} - filler()
 
 
 def answers(text: str, label: str) -> bool:

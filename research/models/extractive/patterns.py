@@ -24,7 +24,9 @@ MOST = (
     r"leading|最[多大高长]"
 )
 LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|最[少小低短]"
-SUPERLATIVE = re.compile(rf"(?<![a-z0-9])(?:(?P<most>{MOST})|(?P<least>{LEAST}))(?![a-z0-9])")
+START, END = r"(?:(?<![a-z0-9])|(?![ -~]))", r"(?:(?![a-z0-9])|(?<![ -~]))"
+"""Edges of a word; a Chinese one may stand next to Latin letters, as in `GDP最高`."""
+SUPERLATIVE = re.compile(rf"{START}(?:(?P<most>{MOST})|(?P<least>{LEAST})){END}")
 MORE = (
     r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|outstrips?|beat(?:s|en)?|"
     r"heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|ahead|above|faster|tops|更[多大高长]"
@@ -34,7 +36,13 @@ LESS = (
     r"更[少小低短]"
 )
 OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")
-COMPARATIVE = re.compile(rf"(?<![a-z0-9])(?:(?P<most>{MORE})|(?P<least>{LESS}))(?![a-z0-9])")
+COMPARATIVE = re.compile(rf"{START}(?:(?P<most>{MORE})|(?P<least>{LESS})){END}")
+WEIGHS = re.compile(
+    rf"{START}(?:{MORE}|{LESS}|{MOST}|{LEAST}){END}|"
+    r"\b(?:which|or|than|times|compar\w+|versus|vs|differ\w*|gap|ratio|relative|rank|as \w+ as)\b|"
+    r"哪|谁|差|比(?!例|率|重|利)|倍|还是|不如|对照"
+)
+"""Matches a question that asks which of several things has more, or by how much."""
 GROWTH = re.compile(
     r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
     r"f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|contract(?:ed|s)?|"
@@ -50,6 +58,9 @@ SUM = re.compile(
     r"(?:you|we|to) total|total of both)\b|"
     r"合计|总和|一共|总共|加起来|加在一起"
 )
+TOTAL = re.compile(r"\btotal\b|总(?![统理督部])")
+"""Matches what asks for a sum if several things are named, unless their measure has it in its name and cannot be added."""
+MEAN = re.compile(r"\b(?:average|mean)\b(?! (?:elevation|age|height|of (?:its|their) age))(?<!on average)|平均")
 COUNT = re.compile(r"\bhow many (?:countries|nations|states|neighbou?rs|land neighbou?rs)\b|(?:几|多少)个(?:国家|邻国)")
 YEAR_OF = re.compile(r"\b(?:which|what) (?:of these |of the )?years?\b|哪一?年")
 """Matches a question for a year, which no line of a series states if it is that of the highest figure."""

@@ -23,7 +23,7 @@ def proposed(question: str) -> tuple[str, ...]:
     q = parse(question)
     single = [(name, target) for name in q.names for target in q.targets if target.label]
     if q.relation is None and q.pick is None and 1 < len(single) <= _MOST and all(target.label for target in q.targets):
-        ask = _in_chinese if has_cjk(question) else _in_english
+        ask = in_chinese if has_cjk(question) else _in_english
         items = [_understood(ask, q, name, target) for name, target in single]
         if all(items):
             return tuple(dict.fromkeys(items))
@@ -45,9 +45,10 @@ def _in_english(q: Question, name: str, label: str) -> str:
     return f"What is the {label} of {name}{years}?"
 
 
-def _in_chinese(q: Question, name: str, label: str) -> str:
-    years = f"{q.years[0]}年" if len(q.years) == 1 else ""
-    return f"{name}{years}的{chinese.label(label)}是多少？"
+def in_chinese(q: Question, name: str, *labels: str) -> str:
+    """Return the question for measures of a thing."""
+    years = "、".join(f"{year}年" for year in q.years)
+    return f"{name}{years}的{'和'.join(map(chinese.label, labels))}是多少？"
 
 
 def to_answer(evidence: Evidence) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from research.text import STOP_WORDS, has_cjk, readable, tokens
 
 Found = tuple[str, tuple[int, int]]
 """The label of a concept, or a name, with its start and end in the question."""
-Operation = Literal["lookup", "growth", "compare", "sum", "count"]
+Operation = Literal["lookup", "growth", "compare", "sum", "mean", "count"]
 
 
 class Target(Struct, frozen=True):
@@ -97,25 +97,15 @@ HEDGED = {  # concepts whose own words contain a superlative
     "Imports - commodities",
 }
 _IMPLIED = {
-    "richest": "Real GDP per capita",
-    "wealthiest": "Real GDP per capita",
-    "poorest": "Real GDP per capita",
-    "richer": "Real GDP per capita",
-    "wealthier": "Real GDP per capita",
-    "poorer": "Real GDP per capita",
-    "oldest": "Median age, total",
-    "youngest": "Median age, total",
-    "older": "Median age, total",
-    "younger": "Median age, total",
-    "largest": "Area, total",
-    "biggest": "Area, total",
-    "smallest": "Area, total",
-    "larger": "Area, total",
-    "bigger": "Area, total",
-    "smaller": "Area, total",
-    "greater": "Area, total",
-    "tiniest": "Area, total",
+    word: label
+    for label, words in (
+        ("Real GDP per capita", "richest wealthiest poorest richer wealthier poorer"),
+        ("Median age, total", "oldest youngest older younger"),
+        ("Area, total", "largest biggest smallest larger bigger smaller greater tiniest"),
+    )
+    for word in words.split()
 }
+"""The measure that a superlative or comparative is of."""
 
 
 @cache
@@ -171,7 +161,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         labels = _implied(mark, labels)
     if borders and not labels and not pick:
         labels = [BORDER.label]
-    operation, years = _operation(lower, labels, years, names)
+    operation, years = _operation(lower, labels, years, names, alone=only_total((*words, *beside, *near)))
     targets = tuple(Target(label, words, beside, near) for label in dict.fromkeys(labels))
     if not targets and (words or not pick):
         targets = (Target(words=words),)
@@ -434,7 +424,7 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
 
 
 def _operation(
-    lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...]
+    lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...], *, alone: bool
 ) -> tuple[Operation, tuple[int, ...]]:
     rate = any("growth rate" in label or label.startswith("Inflation") for label in labels)
     before = patterns.BEFORE.search(lower) is not None
@@ -445,6 +435,18 @@ def _operation(
         return "growth", years
     if changes and not rate and len(names) < 2:
         return "growth", years
-    if len(names) > 1:
-        return ("sum" if patterns.SUM.search(lower) else "compare"), years
-    return "lookup", years
+    return together(lower, alone=alone) if len(names) > 1 else "lookup", years
+
+
+def only_total(words: Sequence[str]) -> bool:
+    """Return whether the words beside a measure say no more than that its figures are added up."""
+    return all(patterns.TOTAL.fullmatch(word) for word in words)
+
+
+def together(lower: str, *, alone: bool) -> Operation:
+    """Return what a question in lower case asks of the figures of several things; `alone` if it says only the measure."""
+    if patterns.SUM.search(lower):
+        return "sum"
+    if patterns.WEIGHS.search(lower):
+        return "compare"
+    return "sum" if alone and patterns.TOTAL.search(lower) else "mean" if patterns.MEAN.search(lower) else "compare"

@@ -18,6 +18,7 @@ from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import labels, read
 from research.models.extractive.question import Question
+from research.models.extractive.table_words import count_of
 from research.search.library import comparisons
 from research.text import STOP_WORDS, tokens
 
@@ -70,8 +71,10 @@ _ASKS = re.compile(
     r"\b(?:which|what|who|where)\b|哪个国家|哪些国家|哪国|国家|谁"
 )
 _OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
-_MOST = re.compile(rf"(?<![a-z])(?:{patterns.MOST}|worst|most often|maximum)(?![a-z])|之最|居首|第一")
-_LEAST = re.compile(rf"(?<![a-z])(?:{patterns.LEAST}|least)(?![a-z])")
+_MOST = re.compile(
+    rf"{patterns.START}(?:{patterns.MOST}|worst|most often|maximum){patterns.END}|之最|居首|第一|前[\d两三四五六七八九十]"
+)
+_LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}")
 _PLAIN = re.compile(
     r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
     r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
@@ -83,13 +86,6 @@ _BAD = re.compile(
     r"Inflation|nemployment|mortality|debt|poverty|Obesity|emissions|Death rate|underweight|Tobacco", re.I
 )
 """Measures of which more is worse."""
-_NUMBERS = {w: n for n, w in enumerate("two three four five six seven eight nine ten".split(), 2)} | {
-    w: n for n, w in enumerate("两三四五六七八九十", 2)
-}
-_HOW_MANY = re.compile(
-    rf"\b(?:top|first|the)\s+(?P<a>\d{{1,2}}|{'|'.join(k for k in _NUMBERS if k.isascii())})\b(?! (?:percent|years|million))|"
-    r"前(?P<b>\d{1,2}|[两三四五六七八九十])|(?P<c>[两三四五六七八九十]|\d{1,2})(?:个国家|大)"
-)
 _OF_THEM = re.compile(
     r"\b(?:of|among|amongst|out of) (?:all )?(?:the )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten) "
 )
@@ -115,8 +111,9 @@ _IGNORED = frozenset(
     "large highest lowest largest fewest smallest total combined sum mean average all altogether together across "
     "inhabitant people sits sit most least more less than over under above below exceed many much "
     "超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 个 "
-    "stan stans 国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个".split()
-) | frozenset(_NUMBERS)
+    "stan stans 国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个 "
+    "two three four five six seven eight nine ten 两 三 四 五 六 七 八 九 十".split()
+)
 
 
 class Ranking(Struct, frozen=True):
@@ -222,9 +219,6 @@ def _meant(bare: str) -> str:
 
 def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
     """Return what is computed, whether the highest come first, and how many are asked for."""
-    number = _HOW_MANY.search(text)
-    written = next(filter(None, number.groups()), "") if number else ""
-    first = (int(written) if written.isdigit() else _NUMBERS.get(written, 1)) if written else 1
     if _COUNT.search(text) or (
         _ASKS.search(text) and re.search(r"\bcountries\b|国家", text) and _THRESHOLD.search(text)
     ):
@@ -233,7 +227,7 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
     most = _MOST.search(text)
     if (most or least) and _ASKS.search(text):
         highest = most is not None and (least is None or most.start() < least.start())
-        return "top", highest, max(1, min(first, 20))
+        return "top", highest, max(1, min(count_of(text), 20))
     if most or least or not place or (place == WORLD and "countries" not in text):
         return None, True, 1
     if _MEDIAN.search(text):
@@ -244,7 +238,12 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
 
 
 def _telling(token: str) -> bool:
-    return token not in _IGNORED and token not in STOP_WORDS and token not in filler() and not token.isdigit()
+    return (
+        token not in _IGNORED
+        and token not in STOP_WORDS
+        and token not in filler()
+        and not (token.isdigit() or count_of(token))
+    )
 
 
 def _left(q: Question, label: str) -> set[str]:

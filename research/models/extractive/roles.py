@@ -16,9 +16,9 @@ from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
-from research.models.extractive.planned import proposed, to_answer
+from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose
-from research.models.extractive.question import Question, parse
+from research.models.extractive.question import parse
 from research.models.extractive.steps import asking, relevant, solved
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
@@ -264,18 +264,12 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
     )
     if not alone and language_of(question) == "zh":
         labels = [target.label for target in q.targets]
-        sections = [{"name": name, "description": _asked_in_chinese(q, name)} for name in q.names]
+        asking = [target.label or target.text for target in q.targets]
+        sections = [{"name": name, "description": in_chinese(q, name, *asking)} for name in q.names]
         # Only if it is understood as it is meant.
         understood = ([target.label for target in parse(each["description"]).targets] for each in sections)
         scopes = sections if all(each == labels for each in understood) else scopes
     yield f"<think>{_said('Divide the question.', question)}</think>\n" + write_call("Sections", sections=scopes)
-
-
-def _asked_in_chinese(q: Question, name: str) -> str:
-    """Return the question of a section about one of several things."""
-    measures = "和".join(chinese.label(target.label) if target.label else target.text for target in q.targets)
-    years = "、".join(f"{year}年" for year in q.years)
-    return f"{name}{years}的{measures}是多少？"
 
 
 def _research(messages: Sequence[Message]) -> Iterator[str]:

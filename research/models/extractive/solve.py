@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from research.models.extractive import composing
-from research.models.extractive.arithmetic import change, comparison, extreme, hindrance, members_of
+from research.models.extractive.arithmetic import addable, change, comparison, extreme, hindrance, members_of
+from research.models.extractive.asked import parts_of
 from research.models.extractive.covering import ASKING, closest, quoted, words_of
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
@@ -25,6 +26,7 @@ from research.models.extractive.fitting import (
 from research.models.extractive.followup import understand
 from research.models.extractive.free import free
 from research.models.extractive.own import better
+from research.models.extractive.patterns import COMPARATIVE, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
@@ -34,6 +36,7 @@ from research.models.extractive.rankings import TITLE, Ranking, asked
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import settled
+from research.text import has_cjk
 
 _ABSENT = re.compile(r"^0 km \(landlocked\)")
 """Matches the figure of something that a country does not have."""
@@ -131,8 +134,9 @@ class Solver:
             return self._end(naming(self.evidence, q, subjects, used), chosen=subjects[0])
         if q.operation == "growth":
             return self._growth(subjects, targets)
-        if q.operation in ("compare", "sum") and len(subjects) > 1:
-            return self._compare(subjects, targets)
+        if q.operation in ("compare", "sum", "mean") and len(subjects) > 1:
+            listed = q.operation == "compare" and not WEIGHS.search(q.text.lower())
+            return self._listed(subjects, targets) if listed else self._compare(subjects, targets)
         return self._lookup(subjects, targets)
 
     # -- the shapes of questions ------------------------------------------------------------------------------------
@@ -202,6 +206,14 @@ class Solver:
         code = "\n".join(change(before.fact, after.fact) for before, after in pairs)
         return self._computed(findings, code, "Calculate the change.")
 
+    def _listed(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
+        """Return the figures of several things that are not weighed; of two also the difference and ratio."""
+        found = self._lookup(subjects, targets)
+        facts = [finding.fact for finding in found.findings]
+        if found.actions or not len(facts) == len(subjects) == 2 or hindrance(facts):
+            return found
+        return self._computed(found.findings, comparison(found.findings, self.question), "Compare the figures.")
+
     def _compare(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         if len({target.label for target in targets if target.label}) > 1:  # a comparison answers for one of them only
             return self._lookup(subjects, targets)
@@ -213,8 +225,14 @@ class Solver:
         found = [finding for finding in findings if finding]
         if len(found) != len(subjects):
             return self._end()
+        if self.question.operation == "sum" and weighs_sum(self.question.text):
+            return self._unclear(subjects)
+        if self.question.operation == "sum" and not addable([finding.fact for finding in found]):
+            return self._end(found)
         if obstacle := hindrance([finding.fact for finding in found]):
             return self._end(found, hindrance=obstacle)
+        if self.question.operation != "compare":
+            return self._computed(found, comparison(found, self.question), "Calculate it from these figures.")
         chosen = extreme(found, most=self.question.most).subject
         return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=chosen)
 
@@ -292,6 +310,12 @@ def ranking(question: Question) -> Ranking | None:
     return None if several or "所在的国家" in question.text else asked(question)
 
 
+def weighs_sum(text: str) -> bool:
+    """Return whether a clause compares what several things have together, which is more than their sum."""
+    clauses = [part.text.lower() for part in parts_of(text)]
+    return any(SUM.search(clause) and COMPARATIVE.search(clause) for clause in clauses)
+
+
 def said_in(question: str, subjects: Sequence[str]) -> bool:
     """Return whether a question names all of these countries."""
     return set(subjects) <= {name for mention in mentions(question) for name in mention.names}
@@ -341,8 +365,10 @@ def _bind_words(evidence: Evidence, question: Question) -> tuple[Question, froze
     targets = tuple(with_bound_words(target) for target in question.targets)
     names, doubtful = question.names, question.doubtful
     if not names:
-        # Without capitals, a rare word may be a name.
-        words = dict.fromkeys(w for t in targets for w in (*t.words, *t.near) if w not in vocabulary())
+        # Without capitals, a rare word may be a name; Chinese names of countries are known.
+        words = dict.fromkeys(
+            w for t in targets for w in (*t.words, *t.near) if w not in vocabulary() and not has_cjk(w)
+        )
         names = tuple(words)[:6] if evidence.steps else ()
         doubtful = frozenset(names)
     return msgspec.structs.replace(question, targets=targets, names=names, doubtful=doubtful), frozenset(unbound)

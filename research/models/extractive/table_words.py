@@ -72,9 +72,9 @@ RANK = re.compile(
     re.I,
 )
 _TOP = re.compile(
-    rf"\b(?:top|bottom|first|best|worst)\s+{_COUNT}\b|\b(?:the|which|what|name|list|give)\s+{_COUNT}\s+(?:\S+\s+){{0,3}}?"
+    rf"\b(?:top|bottom|first|best|worst)\s+{_COUNT}\b|(?:^\W*|\b(?:the|which|what|name|list|give)\s+){_COUNT}\s+(?:\S+\s+){{0,6}}?"
     rf"(?:with|that|which|who|most|least|highest|lowest|largest|smallest|best|busiest|oldest|cheapest|\w+est)\b|"
-    rf"前{_COUNT}|最\S的?{_COUNT}[个名家位大种座条]",
+    rf"前{_COUNT}|最\S的?{_COUNT}[个名家位大种座条]|(?<!第){_COUNT}大",
     re.I,
 )
 WHO = re.compile(r"\bwho\b|谁|哪(?:一)?位", re.I)

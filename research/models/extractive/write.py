@@ -12,7 +12,6 @@ from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, y
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
-from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
@@ -30,11 +29,12 @@ _WORDS = {
         "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
         "difference": "The difference is {d}.",
-        "sum_of": "Together they have {s}.",
+        "sum_of": "The {label} of {names} together: {s}.",
         "equal": "{names} have the same {label}: {value} [{n}].",
         "top": "**{name}** has {which} {label} in {place}: {value} [{n}].",
         "tied": "{count} countries share {which} {label} in {place}, {value}: {names} [{n}].",
         "tops": "The {count} countries with {which} {label} in {place}:",
+        "cut": "The last {count} have the same figure and share rank {rank}.",
         "next": "Next: {rows}.",
         "not_ranked": "Territories are not ranked; beyond these are {rows}.",
         "figures": "{have} of {all} countries in {place} have a figure{years} [{n}].",
@@ -54,7 +54,7 @@ _WORDS = {
         "made_sum": "{subject}: {v} in total, the sum of {a} and {b}.",
         "made_gap": "{subject}: {v}, calculated from the difference of {a} and {b}.",
         "made_span": "{subject}: {v}, calculated from {a} and {b}.",
-        "mean_of": "The mean of {names}, not weighted by their size, is {s}.",
+        "mean_of": "The unweighted mean {label} of {names} is {s}.",
         "regions": "The regions are those of the World Factbook, which counts Russia to Central Asia.",
         "above": "above {limit}",
         "below": "below {limit}",
@@ -118,6 +118,7 @@ _WORDS = {
         "top": "**{name}** 的 {label} 在{place}{which}：{value} [{n}]。",
         "tied": "{place}有 {count} 个国家的 {label} 并列{which}，为 {value}：{names} [{n}]。",
         "tops": "{place}{label}{which}的{count}个国家：",
+        "cut": "最后{count}个国家的数字相同，并列第{rank}。",
         "next": "其次：{rows}。",
         "not_ranked": "属地不参加排名；数字更靠前的属地有{rows}。",
         "figures": "{place}{all}个国家中，{have}个有数据{years} [{n}]。",
@@ -188,8 +189,6 @@ _WORDS = {
 }
 
 
-_MEAN = re.compile(r"\b(?:average|mean)\b(?! (?:elevation|age|height|of (?:its|their) age))|平均")
-_WHICH = re.compile(r"\bwh(?:ich|o|ere)\b|\bdiffer|哪|谁|差")
 _YES_NO = re.compile(
     r"(?:^|[.:;,!?] )(?:is|are|was|were|does|do|did|has|have|can)\b(?! you)|true or false|\bwhether\b|"
     r"\b(?:is|does|do|has|are)n['’]t (?:it|they)\b|\bcorrect\b|right\?|吗"
@@ -298,6 +297,10 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
         before, after = amounts_of([finding.fact for finding in verdict.findings[:2]])
         decided = whether.moved(q.text, float(after.value - before.value)) if len(verdict.findings) == 2 else None
         return [*_yes(decided, w), *_growth(verdict, w)]
+    if verdict.computed and q.operation in ("sum", "mean"):
+        return [*_calculated(verdict.findings, q, w), *(_sentence(finding, w) for finding in verdict.findings)]
+    if verdict.computed and q.operation == "compare" and not verdict.chosen:
+        return [*(_sentence(finding, w) for finding in verdict.findings), *_calculated(verdict.findings, q, w)]
     if verdict.chosen and len(verdict.findings) > 1:
         return _comparison(verdict, w)
     if verdict.chosen and verdict.findings:
@@ -387,20 +390,19 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
 
 
 def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> list[str]:
-    """Return the sum, or for two figures the difference and ratio, with the marks of what they are calculated from."""
+    """Return the sum or mean, or for two figures the difference and ratio, with the marks of what they are calculated from."""
     facts = [finding.fact for finding in findings]
     amounts = amounts_of(facts)
     values = [each.value for each in amounts]
     marks = "".join(f" [{n}]" for n in dict.fromkeys(fact.n for fact in facts))
     label = bare(facts[0].label)
-    named = {"names": chinese.listed([finding.subject for finding in findings], w), "label": label}
+    named = {"names": chinese.listed([finding.subject for finding in findings], w), "label": measure(w, label)}
     lines = []
-    if q.operation == "sum":
-        total = written(sum(values, Decimal(0)), amounts, w, label)
-        lines.append(w["sum_of"].format(s=f"**{total}**", **named) + marks)
-    elif asks_mean(q.text):
-        mean = written(round(sum(values, Decimal(0)) / len(values), 2), amounts, w, label)
-        lines.append(w["mean_of"].format(s=f"**{mean}**", **named) + marks)
+    if q.operation in ("sum", "mean"):
+        total = sum(values, Decimal(0))
+        result = total if q.operation == "sum" else round(total / len(values), 2)
+        said = f"**{written(result, amounts, w, label)}**"
+        lines.append(w[f"{q.operation}_of"].format(s=said, **named) + marks)
     elif len(facts) == 2 and values[0] != values[1]:
         gap = written(abs(values[0] - values[1]), amounts, w, label, points=True)
         lines.append(w["difference"].format(d=f"**{gap}**", **named) + marks)
@@ -413,13 +415,6 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
         said = w["and"].join(w["of_year"].format(name=subject, year=year or "?") for subject, year in years)
         lines.append(w["years"].format(years=said))
     return lines
-
-
-def asks_mean(text: str) -> bool:
-    """Return whether a question about several countries asks for their mean, and not which has the most."""
-    lower = text.lower()
-    weighs = COMPARATIVE.search(lower) or SUPERLATIVE.search(lower) or _WHICH.search(lower)
-    return not weighs and _MEAN.search(re.sub(r"\bon average\b", " ", lower)) is not None
 
 
 def years_differ(facts: Sequence[Fact]) -> bool:

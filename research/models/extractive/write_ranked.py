@@ -52,7 +52,11 @@ def _tops(found: Ranked, named: dict[str, str], w: dict[str, str]) -> list[str]:
     first = rows[0]
     if found.ranking.first > 1:
         listed = (f"{n}. **{row.name}**: {row.fact.value} [{row.fact.n}]" for n, row in enumerate(rows, 1))
-        return [w["tops"].format(count=len(rows), **named) + "\n\n" + "\n".join(listed)]
+        said = [w["tops"].format(count=len(rows), **named) + "\n\n" + "\n".join(listed)]
+        if len(rows) > found.ranking.first:
+            figures = [row.amount.value for row in rows]
+            said.append(w["cut"].format(count=figures.count(figures[-1]), rank=1 + figures.index(figures[-1])))
+        return said
     if found.count > 1:
         names = ", ".join(f"**{row.name}**" for row in rows[:TIED]) + (" …" if found.count > len(rows[:TIED]) else "")
         return [w["tied"].format(count=found.count, value=first.fact.value, names=names, n=first.fact.n, **named)]

@@ -200,11 +200,16 @@ def _head(label: str, place: str, entries: Sequence[Entry], total: int) -> list[
     median = values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
     total_value = sum(values, Decimal(0))
     like = [states[0].amount, states[-1].amount]
-    if not _NOT_ADDED.search(label) and "%" not in like[0].unit and "/" not in like[0].unit.replace("/day", ""):
+    if adds_up(label, like[0]):
         lines.append(f"Sum of {len(states)} countries in {place}: {written(total_value, like)}")
     lines.append(f"Mean of {len(states)} countries in {place}, unweighted: {_rounded(total_value / len(values), like)}")
     lines.append(f"Median of {len(states)} countries in {place}: {_rounded(median, like)}")
     return lines
+
+
+def adds_up(label: str, figure: Amount) -> bool:
+    """Return whether figures of a measure can be added up over countries."""
+    return not (_NOT_ADDED.search(label) or "%" in figure.unit or "/" in figure.unit.replace("/day", ""))
 
 
 def _rounded(value: Decimal, like: Sequence[Amount]) -> str:
@@ -237,8 +242,12 @@ def _dated(entry: Entry) -> str:
 
 
 def country(name: str, folder: str, fields: Mapping[str, Mapping[str, object]], lines: Sequence[str]) -> Country | None:
-    """Return an entity as a country to compare; None for the world and for unions."""
+    """Return an entity as a country to compare; None for the world and for unions.
+
+    What depends on a country or has no capital is a territory, such as Antarctica.
+    """
     if folder not in REGIONS or name == "European Union":
         return None
-    territory = "Dependency status" in fields.get("Government", {})
+    government = fields.get("Government", {})
+    territory = "Dependency status" in government or "Capital" not in government
     return Country(name, REGIONS[folder], territory, tuple(lines))
