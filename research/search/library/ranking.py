@@ -149,7 +149,8 @@ def to_the_point(
 
     This concerns documents titled `Thing · Section` in the collections that have one about what is named; `collections` has
     that of each URL.  A query that names nothing, or only names, gets all.  Of what is named, only those sections stay that
-    say something of the rest of the query.  There are at least three results, unless a named one has as much of the query
+    say something of the rest of the query; of other things, those with a line that has a name and
+    half of the rest.  There are at least three results, unless a named one has as much of the query
     as any.  `texts` returns what a document says that fits the query.
     """
     wanted = frozenset(content_tokens(query))
@@ -165,11 +166,17 @@ def to_the_point(
         each for each in ranked if _SECTION in each.document.title and collections.get(each.document.url) in homes
     ]
 
+    def said(text: str) -> set[str]:
+        return {word for word, pattern in words.items() if pattern.search(text)}
+
     def tells(each: Ranked) -> bool:
-        text = without_accents("\n".join([each.document.title, *texts(each.document)]))
-        said = {word for word, pattern in words.items() if pattern.search(text)}
-        named = each.document in subjects or any(name <= said for name in names)
-        return named and not rest.isdisjoint(said) and each.coverage >= _STRAY * most
+        title, text = (without_accents(part) for part in (each.document.title, "\n".join(texts(each.document))))
+        if each.document in subjects:
+            fits = not rest.isdisjoint(said(f"{title}\n{text}"))
+        else:
+            told = (said(f"{title}\n{line}") for line in text.split("\n"))
+            fits = any(2 * len(rest & line) >= len(rest) and any(name <= line for name in names) for line in told)
+        return fits and each.coverage >= _STRAY * most
 
     left = [each for n, each in enumerate(sections) if n >= _MOST or not tells(each)]
     kept = [each for each in ranked if each not in left]
