@@ -29,13 +29,13 @@ SPARKS = 14
 COLUMNS = "▁▂▃▄▅▆▇█"
 GROUPS: dict[str, tuple[Outcome, ...]] = {
     later("Answered"): ("answered",),
-    later("Partly answered"): ("partly_answered",),
+    later("Partly answered"): ("partly_answered", "rejected"),
     later("Limit reached"): ("rounds", "tokens", "cost", "time", "loop"),
-    later("No answer found"): ("no_evidence", "tool_errors", "rejected"),
+    later("No answer found"): ("no_evidence",),
     later("Stopped"): ("stopped",),
-    later("Failed"): ("failed",),
+    later("Failed"): ("failed", "tool_errors"),
 }
-"""Outcomes grouped as on this page, by title."""
+"""Outcomes grouped as on this page, by title; those of a group have one colour on every page."""
 
 
 def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
