@@ -61,8 +61,8 @@ class Chart(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return title and unit as one line."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        """Return the title, with the unit where the figures stand without it: on the axis of lines."""
+        return f"{self.title} ({self.unit})" if self.unit and self.kind == "lines" else self.title
 
     @property
     def same_year(self) -> bool:

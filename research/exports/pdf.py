@@ -69,8 +69,8 @@ class _Writer(Sheet):
                 self.plot(plot)
             self.note(document.plots_left)
         self.heading(say("About this report"))
-        for name, value in document.facts:
-            self.row([[Span(name)], [Span(value)]], [28.0, self.width - 28.0], SMALL)
+        facts = [(Span(f"{name}: ", bold=True), Span(value)) for name, value in document.facts]
+        self.spans([each for fact in facts for each in (*fact, Span("   "))], SMALL)
 
     def blocks(self, blocks: Iterable[Block]) -> None:
         for block in blocks:
