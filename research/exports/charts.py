@@ -151,6 +151,7 @@ def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[_Found]) 
     """Return the chart, in the unit that its largest figure is written in."""
     found = list(group)
     factor, unit = _unit(max(found, key=lambda each: abs(each.quantity.value)).quantity)
+    title = title.replace("_", " ").removesuffix(f" ({unit})")  # of the column of a table
     points = (
         Point(each.subject, each.year, each.quantity.value / factor, each.quantity.written, each.n) for each in found
     )

@@ -570,3 +570,12 @@ def test_a_reader_sees_where_a_source_is_and_no_verdict_on_an_answer_that_is_non
     view.outcome = "no_evidence"
     refused = READERS[form](view).partition("# France")[2] or READERS[form](view)
     assert "1 statement supported" not in refused and "1 supported" not in refused
+
+
+def test_a_last_page_is_not_nearly_empty() -> None:
+    def pages(lines: int) -> list[str]:
+        view = run_of(source(1, "France"), report="\n\n".join(["France grew [1]."] * lines))
+        return [page.extract_text() for page in PdfReader(io.BytesIO(pdf(view))).pages]
+
+    ends = [len(found[-1].splitlines()) for found in map(pages, range(24, 44, 2)) if len(found) == 2]
+    assert ends and min(ends) > 6
