@@ -65,6 +65,11 @@ class Chart(Struct, frozen=True):
         return f"{self.title} ({self.unit})" if self.unit and self.kind == "lines" else self.title
 
     @property
+    def dated(self) -> bool:
+        """Return whether the year of any figure is known."""
+        return any(point.year for point in self.points)
+
+    @property
     def same_year(self) -> bool:
         """Return whether all figures are of one year."""
         return len({point.year for point in self.points}) == 1
@@ -152,6 +157,7 @@ def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[_Found]) 
     found = list(group)
     factor, unit = _unit(max(found, key=lambda each: abs(each.quantity.value)).quantity)
     title = title.replace("_", " ").removesuffix(f" ({unit})")  # of the column of a table
+    title = title[:1].upper() + title[1:]
     points = (
         Point(each.subject, each.year, each.quantity.value / factor, each.quantity.written, each.n) for each in found
     )

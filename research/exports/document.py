@@ -19,7 +19,19 @@ from research.citations.reasons import told
 from research.defaults import FACTBOOK
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView
-from research.exports.blocks import UNSOURCED, Block, Heading, Paragraph, Span, Table, content, parse, visible, words
+from research.exports.blocks import (
+    UNSOURCED,
+    Align,
+    Block,
+    Heading,
+    Paragraph,
+    Span,
+    Table,
+    content,
+    parse,
+    visible,
+    words,
+)
 from research.exports.charts import Chart, charts
 from research.exports.csl import web
 from research.exports.numbering import by_first_use
@@ -161,18 +173,17 @@ def compose(view: RunView, longest: int) -> Document:
 def _drawn(chart: Chart, say: Words) -> Drawn:
     from research.exports.drawing import png  # loads matplotlib
 
-    head = (say("Subject"), say("Year"), say("Value"), say("Source"))
-    rows = [
-        (
-            (Span(point.subject),),
-            (Span(str(point.year) if point.year else "–"),),
-            (Span(point.written),),
-            (Span(f"[{point.n}]", cites=point.n),),
-        )
-        for point in chart.points
-    ]
+    columns: dict[str, list[Span]] = {
+        say("Subject"): [Span(point.subject) for point in chart.points],
+        say("Year"): [Span(str(point.year or "–")) for point in chart.points if chart.dated],
+        say("Value"): [Span(point.written) for point in chart.points],
+        say("Source"): [Span(f"[{point.n}]", cites=point.n) for point in chart.points],
+    }
+    shown = {name: spans for name, spans in columns.items() if spans}
+    align: dict[str, Align] = {say("Value"): "right"}
     told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
-    table = Table(tuple((Span(visible(name)),) for name in head), tuple(rows), ("left", "left", "right", "left"))
+    rows = tuple(tuple((span,) for span in row) for row in zip(*shown.values(), strict=True))
+    table = Table(tuple((Span(name),) for name in shown), rows, tuple(align.get(name, "left") for name in shown))
     return Drawn(visible(chart.name), png(chart, titled=False), visible(told), table)
 
 
