@@ -21,7 +21,7 @@ if __name__ != "__main__":  # loaded by the server, for the API routes and the l
     app = st.App(__file__, routes=routes.routes(), lifespan=home.lifespan, middleware=[Middleware(guard.Guard)])
 else:
     # A Material symbol as page icon would be fetched from the network.
-    st.set_page_config(page_title=t("Research Workbench"), page_icon=IMAGES / "icon.svg", layout="wide")
+    st.set_page_config(page_icon=IMAGES / "icon.svg", layout="wide")
     for sheet in ("style", "account", "metrics", "evaluate"):
         st.html(Path(__file__).parent / "pages" / f"{sheet}.css")
     st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
@@ -39,6 +39,7 @@ else:
         st.Page("pages/settings.py", title=t("Settings"), icon=":material/settings:"),
     ]
     page = st.navigation(pages, position="top" if account.inside() else "hidden")
+    st.set_page_config(page_title=f"{page.title} · {t('Research Workbench')}")
     st.session_state["app"] = True
     language.switch()
     account.gate(pages, page)

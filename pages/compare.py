@@ -10,6 +10,8 @@ from pages.parts.shared.language import t
 
 home.start_with_app()
 key = st.query_params.get("id", "")
+if not key:
+    st.title(t("Compare"), anchor=False)
 asked = form.box() if not key and not st.query_params.get("runs") else None
 
 bench = home.bench()  # opening takes longer than drawing the box and the button

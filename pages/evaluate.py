@@ -14,6 +14,7 @@ bench = home.bench()
 if name := st.query_params.get("evaluation", ""):
     view.show(bench, name)
 else:
+    st.title(t("Evaluate"), anchor=False)
     st.caption(
         t(
             "Run the same questions through several recipes to see which is better, what it costs, and how "

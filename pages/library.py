@@ -17,6 +17,8 @@ if url:
     st.stop()
 
 query = st.query_params.get("q", "")
+if query or not collection:
+    st.title(t("Library"), anchor=False)
 place = t("Search {name}", name=collections.title(collection)) if collection else t("Search the library")
 box = address.shows("library-q", query)
 st.text_input(

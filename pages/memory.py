@@ -15,6 +15,7 @@ home.start_with_app()
 FOUND = 25
 """Maximum number of search results."""
 
+st.title(t("Memory"), anchor=False)
 top = st.container(key="memory-top", horizontal=True, vertical_alignment="center")
 with top:
     filters.search()

@@ -9,6 +9,7 @@ from pages.parts.shared import home
 from pages.parts.shared.language import t
 
 home.start_with_app()
+st.title(t("Metrics"), anchor=False)
 top = st.container(key="metrics-top", horizontal=True, vertical_alignment="bottom")
 bench = home.bench()
 rows = filters.runs_in_period(bench)

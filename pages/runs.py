@@ -13,6 +13,9 @@ from research.store import EVALUATED
 home.start_with_app()
 PAGE = 200
 
+run_id = st.query_params.get("run", "")
+if not run_id:  # an open run has its question as title
+    st.title(t("Runs"), anchor=False)
 top = st.container(key="runs-top", horizontal=True, vertical_alignment="center")
 messages = st.container(gap="xsmall")
 bench = home.bench()
@@ -25,7 +28,6 @@ with messages:
 number = paging.number()
 found = bench.store.runs(filters.query(), PAGE + 1, number * PAGE, filters.filters())
 rows, more = found[:PAGE], len(found) > PAGE
-run_id = st.query_params.get("run", "")
 hidden = filters.hiding_evaluations() and any(tag.startswith(EVALUATED) for tag in bench.store.tags())
 if rows:
     live.draw(bench, rows)

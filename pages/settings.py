@@ -28,6 +28,7 @@ def opened() -> None:
     st.query_params["section"] = st.session_state["settings-section"]
 
 
+st.title(t("Settings"), anchor=False)
 linked = st.query_params.get("section", "")
 st.session_state["settings-section"] = linked if linked in SECTIONS else "models"
 section = st.segmented_control(

@@ -1,4 +1,4 @@
-"""The evolving report at the end of a run: below the answer, and without its plans when facts are counted."""
+"""The evolving report at the end of a run: below the answer, and without its plans."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(.*)$")
 
 
 def with_answer(answer: str, report: str, language: str) -> str:
-    """Return the report with the answer above it; empty if the answer contains it all."""
-    if not report or report in answer:
+    """Return the facts of the report with the answer above them; empty if the answer contains them all."""
+    facts = without_plans(report).strip()
+    said = {"", *(line.strip() for line in answer.splitlines())}
+    if all(line.strip() in said for line in facts.splitlines() if not _HEADING.match(line)):
         return ""
-    return f"{answer}\n\n{prompts.text('report_heading', language)}\n\n{report}"
+    return f"{answer}\n\n{prompts.text('report_heading', language)}\n\n{facts}"
 
 
 def without_plans(report: str) -> str:

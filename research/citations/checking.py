@@ -26,6 +26,7 @@ BY = "rules"
 """The judge named in every verdict here."""
 VERBATIM = because("word for word")
 LABELLED = because("labelled figure")
+STATED = because("the cited lines have each of its figures; what it says of them was not checked by a judge")
 _EMPHASIS = re.compile(r"\*+|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_])")
 _LONGEST_CLAIM = 2_000
 """Characters of a statement that the rules check."""
@@ -134,9 +135,18 @@ class _Checker:
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
-        return found or _Found("unverified", self._open(said), {}, said.text)
+        return found or self._open(said, cells)
 
-    def _open(self, said: Told) -> tuple[Reason, ...]:
+    def _open(self, said: Told, cells: Sequence[Cell]) -> _Found:
+        """Return why a claim is left open, with the lines that have its figures if all are of what it names."""
+        names, said_words = {*mentioned(said.text, cells)}, words(said.text)
+        named = [each for each in cells if names & {*each.names} or each.label <= said_words]
+        stated = [each for q in said.figures for each in named if each.states(q)]
+        if said.figures and all(any(each.states(q) for each in stated) for q in said.figures):
+            return _Found("unverified", (STATED,), _lines(stated), said.text)
+        return _Found("unverified", self._printed_only(said), {}, said.text)
+
+    def _printed_only(self, said: Told) -> tuple[Reason, ...]:
         """Return why a claim is left open; a figure that the python tool printed without cited inputs is named."""
         printed = next((q for q in said.figures if any(q.states(each) for each in self.computed)), None)
         if printed is None:

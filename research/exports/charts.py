@@ -61,8 +61,13 @@ class Chart(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return title and unit as one line."""
-        return f"{self.title} ({self.unit})" if self.unit else self.title
+        """Return the title, with the unit where the figures stand without it: on the axis of lines."""
+        return f"{self.title} ({self.unit})" if self.unit and self.kind == "lines" else self.title
+
+    @property
+    def dated(self) -> bool:
+        """Return whether the year of any figure is known."""
+        return any(point.year for point in self.points)
 
     @property
     def same_year(self) -> bool:
@@ -151,6 +156,8 @@ def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[_Found]) 
     """Return the chart, in the unit that its largest figure is written in."""
     found = list(group)
     factor, unit = _unit(max(found, key=lambda each: abs(each.quantity.value)).quantity)
+    title = title.replace("_", " ").removesuffix(f" ({unit})")  # of the column of a table
+    title = title[:1].upper() + title[1:]
     points = (
         Point(each.subject, each.year, each.quantity.value / factor, each.quantity.written, each.n) for each in found
     )

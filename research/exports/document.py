@@ -6,18 +6,32 @@ All text is ready to read: in the language of the report, without invisible char
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
 
 from msgspec import Struct
 
 from research._util.retold import retold
 from research.citations.reasons import told
-from research.defaults import FACTBOOK, PAGES
+from research.defaults import FACTBOOK
 from research.events.events import Edited, ReportEdited
-from research.events.view import RunView, searched
-from research.exports.blocks import UNSOURCED, Block, Heading, Span, Table, parse, visible, words
+from research.events.view import RunView
+from research.exports.blocks import (
+    UNSOURCED,
+    Align,
+    Block,
+    Heading,
+    Paragraph,
+    Span,
+    Table,
+    content,
+    parse,
+    visible,
+    words,
+)
 from research.exports.charts import Chart, charts
 from research.exports.csl import web
 from research.exports.numbering import by_first_use
@@ -45,6 +59,9 @@ PLOT_BYTES = 2_000_000
 _PLOT_PIXELS = 4_000
 _LISTED = 10
 """Maximum number of items in a list of statements or addresses."""
+_LIBRARY = "library://"
+_TOLD_APART = re.compile(r"-[0-9a-f]{8}$")
+"""What distinguishes collections of one name in addresses."""
 _CLIPPED = 300
 """Characters of a title, statement or reason."""
 
@@ -55,7 +72,7 @@ class Reference(Struct, frozen=True):
     n: int
     title: str
     addresses: tuple[str, ...]
-    """Empty for an entry of the memory."""
+    """Empty for what the library or the memory has: the title names the collection."""
     quote: tuple[str, ...]
     """The quoted lines that the run saw."""
     verdict: str
@@ -86,7 +103,7 @@ class Drawn(Struct, frozen=True):
 
     title: str
     picture: bytes
-    """A PNG file."""
+    """A PNG file without the title, which stands above it."""
     told: str
     """The figures in one line, for readers who do not see the picture."""
     table: Table
@@ -124,6 +141,8 @@ def compose(view: RunView, longest: int) -> Document:
     match body:
         case (Heading(spans=spans), *_) if words(spans) == title:
             body = body[1:]  # the title repeats it
+    if view.short:
+        body = (Paragraph((Span(f"{say('Answer')}: ", bold=True), Span(visible(view.short)))), *body)
     plots = _plots(view.images)
     cited = references(view, say)
     left, hidden = len(report) - len(drawn), len(view.images) - len(plots)
@@ -154,19 +173,18 @@ def compose(view: RunView, longest: int) -> Document:
 def _drawn(chart: Chart, say: Words) -> Drawn:
     from research.exports.drawing import png  # loads matplotlib
 
-    head = (say("Subject"), say("Year"), chart.name, say("Source"))
-    rows = [
-        (
-            (Span(point.subject),),
-            (Span(str(point.year) if point.year else "–"),),
-            (Span(point.written),),
-            (Span(f"[{point.n}]", cites=point.n),),
-        )
-        for point in chart.points
-    ]
+    columns: dict[str, list[Span]] = {
+        say("Subject"): [Span(point.subject) for point in chart.points],
+        say("Year"): [Span(str(point.year or "–")) for point in chart.points if chart.dated],
+        say("Value"): [Span(point.written) for point in chart.points],
+        say("Source"): [Span(f"[{point.n}]", cites=point.n) for point in chart.points],
+    }
+    shown = {name: spans for name, spans in columns.items() if spans}
+    align: dict[str, Align] = {say("Value"): "right"}
     told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
-    table = Table(tuple((Span(visible(name)),) for name in head), tuple(rows), ("left", "left", "right", "left"))
-    return Drawn(visible(chart.name), png(chart), visible(told), table)
+    rows = tuple(tuple((span,) for span in row) for row in zip(*shown.values(), strict=True))
+    table = Table(tuple((Span(name),) for name in shown), rows, tuple(align.get(name, "left") for name in shown))
+    return Drawn(visible(chart.name), png(chart, titled=False), visible(told), table)
 
 
 def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
@@ -183,7 +201,6 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
         tools=say.count(view.tool_calls, "tool call").strip(),
     )
     found = {
-        **({"Answer": view.short} if view.short else {}),
         "Date": f"{started:%Y-%m-%d %H:%M} UTC",
         "Outcome": _outcome(view, say),
         "Recipe": f"{recipe.framework} / {recipe.context} · {recipe.hash}",
@@ -232,14 +249,15 @@ def references(view: RunView, say: Words) -> tuple[Reference, ...]:
     citations: dict[int, list[Citation]] = {}
     for each in view.citations:
         citations.setdefault(each.n, []).append(each)
-    return tuple(_reference(source, citations.get(source.n, []), say) for source in view.cited_sources)
+    answered = view.outcome != "no_evidence"
+    return tuple(_reference(source, citations.get(source.n, []), say, answered) for source in view.cited_sources)
 
 
-def _reference(source: Source, own: list[Citation], say: Words) -> Reference:
+def _reference(source: Source, own: list[Citation], say: Words, answered: bool) -> Reference:
     """Return a source with the verdicts of the citations of its own."""
     doubtful = [citation for citation in own if citation.status not in HOLDS]
     verdict = ""
-    if own:
+    if own and answered:
         good, open_ = len(own) - len(doubtful), sum(citation.status == "unverified" for citation in own)
         verdict = f"{SYMBOLS[_summary(own)]} " + say(
             "{good} of {all} supported", good=good, all=say.count(len(own), "statement")
@@ -251,12 +269,13 @@ def _reference(source: Source, own: list[Citation], say: Words) -> Reference:
     quotes = "\n".join([each.quote for each in own if each.quote] or [source.quote])
     lines = tuple(dict.fromkeys(visible(line).strip() for line in quotes.splitlines() if line.strip()))
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
-    # the address of a memory entry leads nowhere
-    addresses = tuple(" ".join(visible(url).split()) for url in source.addresses if not url.startswith(MEMORY))
+    places = dict.fromkeys(_place(url, say) for url in source.addresses if url.startswith(_LIBRARY))
+    title = f"{source.title} ({', '.join(places)})" if places else source.title
+    # addresses of the library and of the memory lead nowhere outside the workbench
+    outside = (url for url in source.addresses if not url.startswith((_LIBRARY, MEMORY)))
+    addresses = tuple(" ".join(visible(url).split()) for url in outside)
     notes = say("Of this source: {notes}", notes="; ".join(retold(note, say.language) for note in source.notes))
-    return Reference(
-        source.n, _line(source.title), addresses, lines, verdict, doubts, visible(notes) if source.notes else ""
-    )
+    return Reference(source.n, _line(title), addresses, lines, verdict, doubts, visible(notes) if source.notes else "")
 
 
 def _summary(own: list[Citation]) -> Verdict:
@@ -270,16 +289,17 @@ def _summary(own: list[Citation]) -> Verdict:
 
 
 def _doubt(citation: Citation, say: Words) -> str:
-    verdict, claim = say(STATUSES[citation.status]), _line(citation.claim)
+    verdict, claim = say(STATUSES[citation.status]), _line(_unmarked(citation.claim))
     if not citation.reason:
         return say("{verdict} (“{claim}”)", verdict=verdict, claim=claim)
     reason = _line(told(citation, say.language))
     return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=reason, claim=claim)
 
 
-def _place(name: str, say: Words) -> str:
-    # Only the workbench's own words are translated; a collection has the name that its owner gave it.
-    return say(place_name(name)) if name in (FACTBOOK, PAGES) else place_name(name)
+def _place(url: str, say: Words) -> str:
+    """Return where in the library a document is: the Factbook, or the file in its collection."""
+    name, _, within = unquote(url.removeprefix(_LIBRARY).partition("#")[0]).partition("/")
+    return say(place_name(name)) if name == FACTBOOK else f"{_TOLD_APART.sub('', name)}/{within}"
 
 
 def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
@@ -293,20 +313,18 @@ def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
         f"{SYMBOLS[each]} {statuses[each]} {say(STATUSES[each])}" for each in STATUSES if statuses[each]
     )
     dead = [f"[{c.n}] {_line(c.claim)}" for c in view.citations if c.status == "dead"]
-    uncited = [_line(sentence.replace("**", "")) for sentence in view.uncited]
+    uncited = [_line(_unmarked(sentence)) for sentence in view.uncited]
     removed = [_line(url) for url in view.removed]
     notes = []
     missing = [part for part in view.parts if part.status == "not_found"]
     if missing:
         notes.append(Note(say("Parts of the question that were not found:"), _listed([_part(p) for p in missing], say)))
-    if empty := [_place(name, say) for name, each in searched(view).items() if not each.results]:
-        notes.append(Note(say("Searched, and nothing found in:"), _listed([_line(name) for name in empty], say)))
     if view.edits:
         text = say(
             "{count} edited by the user before the research went on:", count=say.count(len(view.edits), "finding")
         )
         notes.append(Note(text, _listed([_edit(edit, say) for edit in view.edits], say)))
-    if view.citations:
+    if view.citations and view.outcome != "no_evidence":
         notes.append(
             Note(say("{count} checked: {told}.", count=say.count(len(view.citations), "citation"), told=counts))
         )
@@ -337,6 +355,11 @@ def _edit(edit: Edited | ReportEdited, say: Words) -> str:
 def _listed(items: list[str], say: Words) -> tuple[str, ...]:
     left = len(items) - _LISTED
     return (*items[:_LISTED], *([say("and {left} more", left=left)] if left > 0 else []))
+
+
+def _unmarked(statement: str) -> str:
+    """Return the words of a statement of the report without its markup."""
+    return content(parse(statement, cited=False))
 
 
 def _line(text: str) -> str:

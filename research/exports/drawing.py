@@ -20,7 +20,7 @@ _INK, _QUIET, _RULE = "#1f2328", "#5b636d", "#d9dde2"
 _PIXELS = 4_000
 
 
-def png(chart: Chart) -> bytes:
+def png(chart: Chart, *, titled: bool = True) -> bytes:
     """Return the chart as a PNG file without metadata."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -31,7 +31,8 @@ def png(chart: Chart) -> bytes:
     axes = figure.add_subplot()
     font = _font(chart)
     (_bars if chart.kind == "bars" else _lines)(axes, chart, font)
-    axes.set_title(chart.name, loc="left", fontsize=11, color=_INK, parse_math=False, **font)
+    if titled:
+        axes.set_title(chart.name, loc="left", fontsize=11, color=_INK, parse_math=False, **font)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):

@@ -158,8 +158,8 @@ def _plots(images: Sequence[bytes], say: Words) -> list[str]:
 
 
 def _address(url: str) -> str:
-    """Format an address as a link if it leads to the web or the library, else as inert text."""
-    return f"<{url}>" if re.fullmatch(r"(?:https?|library)://[^\s<>\x00-\x20\x7f]+", url) else _code(url)
+    """Format an address as a link if it leads to the web, else as inert text."""
+    return f"<{url}>" if re.fullmatch(r"https?://[^\s<>\x00-\x20\x7f]+", url) else _code(url)
 
 
 def _code(text: str) -> str:

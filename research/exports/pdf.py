@@ -26,6 +26,8 @@ _MEASURED = 50
 """Rows by which the columns of a table are measured."""
 _TABLE_SIZES: Final = (SMALL, 8.0, 7.0, 6.0)
 """Font sizes of a table: a smaller one if a word or a figure would be broken."""
+_FEW, _CLOSER = 4, 9.3
+"""Pages up to which a last one that is nearly empty is avoided, and the size of the letters that does so."""
 _GAP = 3.0
 """Millimetres between columns."""
 _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
@@ -37,13 +39,18 @@ def pdf(view: RunView) -> bytes:
     document = compose(view, LONGEST)
     writer = _Writer(document)
     writer.draw()
+    if 1 < writer.paper.page <= _FEW and writer.paper.y < writer.paper.h / 3:
+        closer = _Writer(document)
+        closer.draw(_CLOSER)
+        writer = closer if closer.paper.page < writer.paper.page else writer
     return bytes(writer.paper.output())
 
 
 class _Writer(Sheet):
     """Draws the document on the sheet."""
 
-    def draw(self) -> None:
+    def draw(self, size: float = SIZE) -> None:
+        self.size, self.gap = size, self.gap * size / SIZE
         document, say = self.document, self.document.say
         self.spans([Span(document.title, bold=True)], size=20.0)
         self.space(4)
@@ -69,8 +76,8 @@ class _Writer(Sheet):
                 self.plot(plot)
             self.note(document.plots_left)
         self.heading(say("About this report"))
-        for name, value in document.facts:
-            self.row([[Span(name)], [Span(value)]], [28.0, self.width - 28.0], SMALL)
+        facts = [(Span(f"{name}: ", bold=True), Span(value)) for name, value in document.facts]
+        self.spans([each for fact in facts for each in (*fact, Span("   "))], SMALL)
 
     def blocks(self, blocks: Iterable[Block]) -> None:
         for block in blocks:

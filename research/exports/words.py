@@ -26,6 +26,7 @@ SYMBOLS: Final = {
 _CHINESE: Final = {
     "Subject": "对象",
     "Year": "年份",
+    "Value": "数值",
     "Source": "来源",
     "References": "参考文献",
     "Checked": "核查",
@@ -58,9 +59,7 @@ _CHINESE: Final = {
     ),
     "The rest of the table is not drawn here: {count}.": "表格其余部分未在此排出：{count}。",
     "There is no report yet.": "尚无报告。",
-    "Searched, and nothing found in:": "已检索，但没有找到相关内容：",
     "the CIA World Factbook": "CIA 世界概况",
-    "pages of earlier runs": "以往运行读过的网页",
     "Plot {n}": "图 {n}",
     "image: {name}": "图片：{name}",
     "Answer": "答案",

@@ -62,7 +62,7 @@ def test_a_first_visit_offers_two_recipes_and_one_button(visit: Visit, home: Pat
     assert [app.selectbox(key=f"compare-2-{n}-framework").value for n in (0, 1)] == ["react", "iter_research"]
     assert app.selectbox(key="compare-2-0-context-react").value == "full"
     assert app.selectbox(key="compare-2-1-context-iter_research").value == "evolving"
-    assert "Expected in total" in texts(app)
+    assert "Offline · usually a few seconds · free" in texts(app)
     assert "Your comparisons will be listed here" in texts(app)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.metrics import reading
+from pages.parts.shared import titles
 from research.config.settings import load
 from research.events.events import RunFinished, RunStarted
 from research.events.recipe import Recipe
@@ -86,6 +88,20 @@ def test_filters_come_from_the_url_and_links_carry_them_to_the_runs(visit: Visit
     assert "outcome=failed" in failed and "framework=iter_research" in failed and "since" not in failed
     app.multiselect[0].set_value([]).run()
     assert tiles(app)["Finished runs"] == "3"
+
+
+def test_an_outcome_has_one_colour_on_all_pages(visit: Visit, home: Path) -> None:
+    outcomes = ("answered", "partly_answered", "no_evidence", "failed")
+    for number, outcome in enumerate(outcomes):
+        add(home, f"261121-10000{number}-aaaa", "react", outcome)
+    drawn = json.loads(visit(home, "metrics", since="all").get("vega_lite_chart")[0].proto.spec)
+    scale = next(layer["color"]["scale"] for layer in [drawn["encoding"]])
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        titles.ENDINGS[outcome]: titles.TINTS[colour]
+        for outcome, colour in zip(outcomes, ("green", "orange", "gray", "red"), strict=True)
+    }
+    shown = "\n".join(each for each in links(visit(home, "ask")))
+    assert all(f":{titles.look(outcome)[0]}[:material/{titles.look(outcome)[1]}:]" in shown for outcome in outcomes)
 
 
 def test_a_filter_without_matches_shows_a_notice_and_can_be_reset(visit: Visit, home: Path) -> None:

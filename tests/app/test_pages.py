@@ -63,6 +63,14 @@ def press(app: AppTest, label: str) -> AppTest:
     return next(button for button in app.button if button.label == label).click().run()
 
 
+@pytest.mark.parametrize("page", ["check", "compare", "evaluate", "runs", "memory", "metrics", "library", "settings"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_page_has_one_title_in_its_language(visit: Visit, home: Path, page: str, language: str) -> None:
+    app = visit(home, page, lang=language)
+    (title,) = (each.value for each in app.title)
+    assert title and title.isascii() == (language == "en")
+
+
 def test_ask_opens_with_one_button(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert not app.exception

@@ -90,6 +90,8 @@ def test_every_page_is_accessible_and_fits_the_window(
             page.goto(f"{app.url}/{where}{'&' if '?' in where else '?'}lang={language}")
         settled_in(page, scheme, OUTPUT / "pages" / f"{shown}-{language}-{dress}.png")
         assert faults(page) == []
+        assert page.locator("h1").count() == 1
+        assert page.title() not in ("", "Research Workbench")
         overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert overflow <= 0, f"the page is {overflow} px wider than the window"
         menu = page.get_by_test_id("stMainMenu").bounding_box()  # a menu hidden by the bar does not widen the page

@@ -161,6 +161,11 @@ def test_the_form_fits_a_phone_in_both_languages(page: Page, app: App, language:
     expect(page.locator(".st-key-cards-framework").get_by_role("radio").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.screenshot(path=OUTPUT / f"ask-box-390-dark-{language}.png")
+    page.get_by_test_id("stExpandSidebarButton").click()
+    menu, switch = page.get_by_test_id("stSidebar"), page.locator("[class*=st-key-language-switch]")
+    expect(menu.get_by_role("link").first).to_be_visible()
+    above = "each => +getComputedStyle(each).zIndex"
+    assert menu.evaluate(above) > switch.evaluate(above), "the open menu lies above the language switch"
 
 
 @pytest.mark.slow

@@ -164,7 +164,7 @@ def test_the_report_downloads_as_markdown(read: Page, finished: str) -> None:
         assert f"\n{key}" in text
     references = text.partition("## References")[2]
     assert "France · Economy" in references
-    assert "<library://factbook/france/economy>" in references
+    assert "France · Economy (the CIA World Factbook)" in references
 
 
 @pytest.mark.slow

@@ -370,7 +370,7 @@ def test_show_replay_and_export_agree_on_a_run(cli: Cli, script: Script, tmp_pat
     report = (tmp_path / "again.md").read_text("utf-8")
     assert report == (tmp_path / "run.md").read_text("utf-8")
     assert report.startswith("---\ntitle: ")
-    assert "## References\n\n[1] Japan · People and Society. <library://factbook/" in report
+    assert "## References\n\n[1] Japan · People and Society (the CIA World Factbook)." in report
     assert json.loads(cli("export", run, "--format", "json").out) == ran
     lines = cli("export", run, "--format", "jsonl").out.splitlines()
     assert [json.loads(line) for line in lines] == events

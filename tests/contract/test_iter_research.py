@@ -56,9 +56,11 @@ def acts(player: Player, purpose: str, body: Body, report: str, searches: int = 
 
 @pytest.mark.parametrize("protocol", ["tagged", "native"])
 def test_the_result_is_the_answer_above_the_report(play: Play, protocol: str) -> None:
-    view, _ = play(lambda player, purpose, body, _: acts(player, purpose, body, KEPT), protocol)
+    notes = f"{KEPT}\n\n### Gaps\n- none known\n\n### Tried\n- search {{}}"
+    view, _ = play(lambda player, purpose, body, _: acts(player, purpose, body, notes), protocol)
     assert (view.outcome, view.answer) == ("answered", ANSWER)
-    assert view.report == f"{ANSWER}\n\n## Report\n\n{KEPT}"
+    assert view.report == f"{ANSWER}\n\n## Report\n\n{KEPT}", "working notes belong to the rounds"
+    assert "### Tried" in view.reports[-1][1]
     assert "Only the report says so." in [citation.claim for citation in view.citations]
     pairs = [(citation.n, citation.claim) for citation in view.citations]
     assert len(pairs) == len(set(pairs))

@@ -137,11 +137,13 @@ def test_the_chart_travels_into_every_file() -> None:
     view = run(COMPARED, SPAIN, ITALY, GREECE, question="Which unemployment rate is highest?")
     page = html(view)
     assert 'alt="Spain (2024): 11.4%; Greece (2023): 11.1%; Italy (2024): 6.8%" src="data:image/png;base64,' in page
-    assert page.index("Unemployment rate (%)") < page.index("References")
+    assert page.index("<h3>Unemployment rate</h3>") < page.index("References")
+    assert "(%)" not in page, "the figures have their unit"
     assert "<td>Spain</td><td>2024</td>" in page
     (first, *_) = PdfReader(io.BytesIO(pdf(view))).pages
-    assert len(first.images) == 1 and "Unemployment rate (%)" in first.extract_text()
+    assert len(first.images) == 1 and first.extract_text().count("Unemployment rate\n") == 1
     assert b"media/image1.png" in docx(view)
+    assert png(one(view), titled=False) != png(one(view)), "the title stands above the picture"
 
 
 def test_cells_of_the_csv_file_are_no_formulas() -> None:

@@ -470,3 +470,13 @@ def test_every_country_of_the_factbook_can_be_named_in_chinese() -> None:
         line = Source(1, "library://factbook/x", f"{english} · Economy", "Unemployment rate 2024: 7.5% (2024 est.)")
         (found,) = check(f"{chinese}2024年的失业率为7.5% [1]。", [line])
         assert found.status == "supported", chinese
+
+
+def test_a_ranking_says_that_the_cited_lines_have_its_figures() -> None:
+    lines = "Monaco (rank 1, highest): 89.8 years (2024 est.)\nJapan (rank 3): 85.2 years (2024 est.)"
+    page = Source(1, "library://factbook/comparison/life", "Country comparison · Life expectancy at birth", lines)
+    claims = "Monaco has the longest life: 89.8 years (2024 est.) [1].", "Japan has 86.2 years (2024 est.) [1]."
+    (stated,), (other,) = (check(claim, [page]) for claim in claims)
+    assert (stated.status, stated.quote) == ("unverified", lines.splitlines()[0])
+    assert stated.reason.startswith("the cited lines have each of its figures")
+    assert (other.status, other.reason) == ("unverified", "not checked by a judge")

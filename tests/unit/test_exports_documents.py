@@ -553,3 +553,29 @@ def test_what_was_left_out_of_a_source_is_said_once_in_every_export(question: st
     assert [re.sub(r"\s", "", text).count(re.sub(r"\s", "", told)) for text in texts] == [1, 1, 1, 1]
     assert as_dict(view)["sources"][0]["notes"] == (LEFT_OUT,)
     assert summary(view).count(LEFT_OUT) == 1
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_a_reader_sees_where_a_source_is_and_no_verdict_on_an_answer_that_is_none(form: str) -> None:
+    cited = [
+        source(1, "France", "library://factbook/france/economy"),
+        source(2, "Plan", "library://notes-1a2b3c4d/a.md"),
+    ]
+    claims = (Citation(1, "**France** grew.", "unverified", reason="not checked"), Citation(2, "It did.", "supported"))
+    view = run_of(*cited, report="**France** grew [1]. It did [2].", citations=claims)
+    read = " ".join(READERS[form](view).split())
+    assert "library://" not in read and "\\*" not in read and "“**" not in read
+    assert "France (the CIA World Factbook)" in read.replace("\\", "") and "Plan (notes/a.md)" in read.replace("\\", "")
+    assert "1 of 1 statement supported" in read
+    view.outcome = "no_evidence"
+    refused = READERS[form](view).partition("# France")[2] or READERS[form](view)
+    assert "1 statement supported" not in refused and "1 supported" not in refused
+
+
+def test_a_last_page_is_not_nearly_empty() -> None:
+    def pages(lines: int) -> list[str]:
+        view = run_of(source(1, "France"), report="\n\n".join(["France grew [1]."] * lines))
+        return [page.extract_text() for page in PdfReader(io.BytesIO(pdf(view))).pages]
+
+    ends = [len(found[-1].splitlines()) for found in map(pages, range(24, 44, 2)) if len(found) == 2]
+    assert ends and min(ends) > 6

@@ -8,7 +8,7 @@ import streamlit as st
 from msgspec import Struct
 
 from pages.parts.compare import saved
-from pages.parts.run import form, memory_choices, shelf
+from pages.parts.run import choices, form, memory_choices, shelf
 from pages.parts.run import question as asked
 from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import form_state, home, private
@@ -161,6 +161,9 @@ def _built(bench: Workbench, chosen: list[dict[str, Any]], shared: dict[str, Any
 
 def _expected(bench: Workbench, question: str, recipes: list[Recipe]) -> None:
     """Draw the estimate for all recipes together."""
+    if all(map(choices.offline, recipes)):
+        st.caption(" · ".join((t("Offline"), t("usually a few seconds"), t("free"))))
+        return
     try:
         found: list[Estimate] = [estimate(recipe, question, models=bench.model) for recipe in recipes]
     except ConfigError:

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.compare.columns import Column
 from pages.parts.run import head
+from pages.parts.shared import titles
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import clock, cost, count, money, short
@@ -64,8 +65,8 @@ def _state(column: Column) -> str:
     if view.status == "paused":
         return t(":material/pause: Paused; open the run to resume it")
     said = plain(head.ending(view))
-    icon = "check_circle" if view.outcome == "answered" else "flag"
-    return f":material/{icon}: {said} · {count(view.round_count(), 'round')} · {plain(view.recipe.model)}"
+    colour, icon = titles.look(view.outcome or "failed")
+    return f":{colour}[:material/{icon}:] {said} · {count(view.round_count(), 'round')} · {plain(view.recipe.model)}"
 
 
 def _spent(column: Column, now: float) -> None:

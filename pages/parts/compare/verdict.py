@@ -23,7 +23,7 @@ SIGNS: Final = {
     "differ": ("orange", "difference"),
     "compatible": ("blue", "info"),
     "one": ("orange", "rule"),
-    "none": ("orange", "search_off"),
+    "none": ("gray", "search_off"),
 }
 """Colour and Material symbol of each kind of verdict."""
 TITLES: Final = {

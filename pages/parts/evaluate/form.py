@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from pages.parts.evaluate import data, jobs, recipes
 from pages.parts.evaluate.data import Chosen
-from pages.parts.run import form
+from pages.parts.run import choices, form
 from pages.parts.shared import home, models
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -170,17 +170,20 @@ def _expected(bench: Workbench, questions: Sequence[Question], made: Sequence[Ca
     else:
         capped = most if limits.max_usd is None else min(most, limits.max_usd)
         cost = plain(f"{money(min(capped, n * sum(low for low, _ in known)))}–{money(capped)}")
-    text = t(
-        "{questions} × {recipes} = {runs}. Expected: {calls} model calls, {tokens} tokens, {cost}.",
+    size = t(
+        "{questions} × {recipes} = {runs}.",
         questions=count(n, "question")
         if limits.trials == 1
         else t("{questions} × {n} trials", questions=count(len(questions), "question"), n=limits.trials),
         recipes=count(len(made), "recipe"),
         runs=runs,
-        calls=calls,
-        tokens=tokens,
-        cost=cost,
     )
+    if all(choices.offline(each.recipe) for each in made):
+        text = f"{size} {t('Offline, free, usually a few seconds per run.')}"
+    else:
+        text = f"{size} " + t(
+            "Expected: {calls} model calls, {tokens} tokens, {cost}.", calls=calls, tokens=tokens, cost=cost
+        )
     if limits.judge:
         text += " " + t("The judge's cost is not included.")
     basis = "  \n".join(dict.fromkeys(plain(high.basis) for _, high in ends))

@@ -36,7 +36,7 @@ def draw(bench: Workbench, name: str) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
-            st.subheader(plain(collections.title(name)), anchor=False)
+            st.title(plain(collections.title(name)), anchor=False)
             st.caption(collections.numbers(info))
             if name == PAGES:
                 st.caption(

@@ -82,8 +82,9 @@ def numbers(info: CollectionInfo) -> str:
     parts = [
         count(info.documents, "document"),
         count(info.passages, "passage"),
-        t("semantic index: {n} of {total}", n=f"{info.vectors:,}", total=f"{info.passages:,}"),
-        t("{n} MB of text", n=f"{info.characters / 1e6:.1f}"),
+        t("{n} MB of text", n=f"{info.characters / 1e6:.1f}")
+        if info.characters >= 100_000
+        else t("{n} kB of text", n=f"{info.characters / 1e3:.1f}"),
     ]
     if info.indexed:
         parts.append(t("indexed {when}", when=when(info.indexed)))

@@ -36,7 +36,7 @@ def draw(library: Library, url: str, quote: str = "") -> None:
     except ToolError as error:
         st.error(plain(str(error)), title=t("Document not found"))
         return
-    st.header(plain(document.title), anchor=False)
+    st.title(plain(document.title), anchor=False)
     collection = collections.title(library.collection_of(url))
     said = [collection, document.url, *(retold(note, current()) for note in document.notes.splitlines())]
     st.caption(plain(" · ".join(said)))

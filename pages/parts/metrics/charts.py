@@ -18,8 +18,10 @@ from pages.parts.shared.table import rows_frame, tabular
 from pages.parts.shared.words import money, short
 from research.ops.metrics import Day, Figures, by_cell, by_day
 
-COLOURS = ["#3a86b8", "#8b9096", "#9673c9", "#2f9e8f", "#b0567a"]
-"""Legible in both themes; green, amber and red are reserved for verdicts."""
+COLOURS = ["#3a86b8", "#8b9096"]
+"""Legible in both themes; green, amber and red are reserved for outcomes and verdicts."""
+PALER = {"Limit reached": "#dba95e", "Stopped": "#b4b9be"}
+"""Groups of outcomes whose colour another group has too."""
 LEAST_DAYS = 14
 """Days with a column, even if runs started on fewer."""
 CELLS = 12
@@ -31,6 +33,12 @@ def endings(found: Sequence[Figures]) -> None:
     import altair as alt
 
     drawn = by_cell(found)[:CELLS]
+    seen = {each.outcome for each in found}
+    tints = {
+        t(group): PALER.get(group) or titles.TINTS[titles.look(names[0])[0]]
+        for group, names in GROUPS.items()
+        if seen.intersection(names)
+    }
     points = [
         (
             f"{titles.framework(cell.framework)} · {titles.context(cell.context)}",
@@ -40,6 +48,7 @@ def endings(found: Sequence[Figures]) -> None:
         )
         for cell in drawn
         for place, (group, names) in enumerate(GROUPS.items())
+        if t(group) in tints
     ]
     data = rows_frame(("cell", "ending", "place", "runs"), points)
     names = alt.Axis(labelLimit=180, labelOverlap=False)
@@ -51,8 +60,8 @@ def endings(found: Sequence[Figures]) -> None:
             y=alt.Y("cell:N", title=None, sort=list(dict.fromkeys(data["cell"])), axis=names),
             color=alt.Color(
                 "ending:N",
-                sort=[t(group) for group in GROUPS],
-                scale=alt.Scale(domain=[t(group) for group in GROUPS], range=COLOURS),
+                sort=list(tints),
+                scale=alt.Scale(domain=list(tints), range=list(tints.values())),
                 legend=alt.Legend(title=None, orient="bottom", columns=1, labelLimit=200),
             ),
             order="place:Q",

@@ -29,13 +29,13 @@ SPARKS = 14
 COLUMNS = "▁▂▃▄▅▆▇█"
 GROUPS: dict[str, tuple[Outcome, ...]] = {
     later("Answered"): ("answered",),
-    later("Partly answered"): ("partly_answered",),
+    later("Partly answered"): ("partly_answered", "rejected"),
     later("Limit reached"): ("rounds", "tokens", "cost", "time", "loop"),
-    later("No answer found"): ("no_evidence", "tool_errors", "rejected"),
+    later("No answer found"): ("no_evidence",),
     later("Stopped"): ("stopped",),
-    later("Failed"): ("failed",),
+    later("Failed"): ("failed", "tool_errors"),
 }
-"""Outcomes grouped as on this page, by title."""
+"""Outcomes grouped as on this page, by title; those of a group have one colour on every page."""
 
 
 def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
@@ -58,7 +58,7 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
             lambda each: each.average_rounds,
         ),
         (
-            t("Several tool rounds"),
+            t("Multi-round runs"),
             f"{all_.multi_round_share:.0%}",
             t("Share of runs that called tools in two or more rounds."),
             lambda each: each.multi_round_share,
@@ -111,7 +111,7 @@ def _by_day(found: Sequence[Figures]) -> list[list[Figures]]:
 
 ALERTS = {
     "rounds_with_tools": later("**Average tool rounds** are {value}, above {limit}"),
-    "multi_round": later("**Several tool rounds**: {value} of the runs, above {limit}"),
+    "multi_round": later("**Multi-round runs**: {value} of the runs, above {limit}"),
     "tool_failures": later("**Tool calls failed**: {value}, above {limit}"),
     "seconds": later("**Average time** is {value}, above {limit}"),
 }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Collection, Iterator
+from math import ceil
 from typing import Any
+
+from msgspec.structs import replace
 
 from pages.parts.run import memory_choices, shelf, typical
 from pages.parts.shared import form_state, models
@@ -74,7 +77,7 @@ def line(recipe: Recipe) -> str:
     framework, context = plugins.framework.get(recipe.framework), plugins.context.get(recipe.context)
     said = [
         t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
-        t("{model} (offline)", model=plain(recipe.model)) if _offline(recipe) else plain(recipe.model),
+        t("{model} (offline)", model=plain(recipe.model)) if offline(recipe) else plain(recipe.model),
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
         t("tools: {tools}", tools=plain(", ".join(recipe.tools)) or t("none")),
     ]
@@ -87,7 +90,8 @@ def line(recipe: Recipe) -> str:
     return " · ".join([*said, *memory_choices.phrases(recipe), caps(recipe.budget)])
 
 
-def _offline(recipe: Recipe) -> bool:
+def offline(recipe: Recipe) -> bool:
+    """Return whether the model of a run is no language model."""
     return plugins.provider_of(recipe.model).written_by == "rules"
 
 
@@ -100,7 +104,7 @@ def caps(budget: Budget) -> str:
 def limits(budget: Budget) -> str:
     """Return the limits of a budget as Markdown; empty if there are none."""
     said = [
-        t("{n} tokens", n=short(budget.tokens)) if budget.tokens else "",
+        t("{n} tokens", n=short(budget.tokens).replace(".0", "")) if budget.tokens else "",
         plain(money(budget.usd)) if budget.usd else "",
         _time(budget.seconds) if budget.seconds else "",
         count(budget.tool_calls, "tool call") if budget.tool_calls else "",
@@ -122,24 +126,36 @@ def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]
     else:
         low, high = money(found.usd.low), money(found.usd.high)
         cost = plain(low if low == high else f"{low}–{high}")
-    said = [
-        t("Offline") if _offline(recipe) else plain(recipe.model),
-        _tokens(typical.tokens(bench, recipe), budget.tokens or found.tokens.high),
-        cost,
-        t("at most {limits}", limits=plain(money(budget.usd))) if budget.usd and cost != t("free") else "",
-        t("at most {limits}", limits=_time(budget.seconds)) if budget.seconds else "",
-    ]
+    usual, most = typical.usual(bench, recipe), replace(budget, tool_calls=None)
+    if cost == t("free"):
+        most = replace(most, usd=None)
+    if offline(recipe):  # whose tokens nobody pays or waits for
+        said = [t("Offline"), _seconds(usual) or t("usually a few seconds"), cost]
+    else:
+        said = [plain(recipe.model), _tokens(usual, budget.tokens or found.tokens.high), _seconds(usual), cost]
+        most = replace(most, tokens=None)
+    said.append(caps(most) if limits(most) else "")
     basis = t(
         "Estimate: {calls} model calls, {tokens} tokens.", calls=_between(found.calls), tokens=_between(found.tokens)
     )
     return " · ".join(filter(None, said)), f"{basis} {plain(found.basis)}"
 
 
-def _tokens(typical: float | None, most: float) -> str:
+def _tokens(usual: typical.Usual | None, most: float) -> str:
     """Return what runs like this took, and the most that this one may take."""
-    if typical is None:
+    if usual is None:
         return t("at most {most} tokens, most runs far fewer", most=_about(most))
-    return t("typically {typical} tokens, at most {most}", typical=_about(typical), most=_about(most))
+    return t("typically {typical} tokens, at most {most}", typical=_about(usual.tokens), most=_about(most))
+
+
+def _seconds(usual: typical.Usual | None) -> str:
+    """Return how long runs like this took; empty if that is unknown."""
+    if usual is None:
+        return ""
+    low, high = ceil(usual.shortest), ceil(usual.longest)
+    if high < 100:
+        return t("usually {n} s", n=low if low == high else f"{low}–{high}")
+    return t("usually {low} to {high}", low=lasted(low), high=lasted(high))
 
 
 def gap(missing: Gap) -> str:

@@ -32,9 +32,14 @@ def draw(view: RunView) -> None:
 
 
 def _table(chart: Chart) -> None:
-    head = ["", t("Year"), t("Value"), t("Source")]
+    head = ["", *([t("Year")] if chart.dated else []), t("Value"), t("Source")]
     rows = [
-        [plain(point.subject), str(point.year or "–"), plain(point.written), f"[{point.n}](#source-{point.n})"]
+        [
+            plain(point.subject),
+            *([str(point.year or "–")] if chart.dated else []),
+            plain(point.written),
+            f"[{point.n}](#source-{point.n})",
+        ]
         for point in chart.points
     ]
     st.markdown(tabular(head, rows), anchors=False)

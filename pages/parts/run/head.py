@@ -7,10 +7,10 @@ from collections import Counter
 import streamlit as st
 
 from pages.parts.run import naming, report
+from pages.parts.shared import titles
 from pages.parts.shared.home import bench as current_bench
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.titles import ENDINGS
 from pages.parts.shared.words import PHASES, lasted, money, short
 from research import plugins
 from research.citations.verifiers import to_judge
@@ -30,21 +30,9 @@ SHOWN = 300
 """Maximum characters of the question above the run."""
 APART = "\u2003"
 """Between two figures of the head."""
-SIGNS = {"green": "✓", "orange": "◐", "red": "✕", "blue": "●", "gray": "■"}
+SIGNS = {"green": "✓", "orange": "◐", "red": "✕", "blue": "●", "gray": "○"}
 """Sign of a colour where there are no Material symbols, as in tables."""
 NO_BREAK = "\u00a0"
-BADGES = {
-    "answered": ("green", "check_circle"),
-    "partly_answered": ("orange", "rule"),
-    "rejected": ("orange", "rule"),
-    "no_evidence": ("orange", "search_off"),
-    "failed": ("red", "error"),
-    "tool_errors": ("red", "error"),
-    "loop": ("orange", "flag"),
-    "needs_input": ("blue", "contact_support"),
-    "stopped": ("gray", "stop_circle"),
-}
-"""Colour and Material symbol of an outcome; that of a limit is orange with a flag."""
 
 
 def is_interrupted(row: RunRow) -> bool:
@@ -57,7 +45,7 @@ def state(row: RunRow) -> str:
     if row.damaged:
         return t("Damaged")
     if row.outcome:
-        return t(ENDINGS[row.outcome])
+        return t(titles.ENDINGS[row.outcome])
     if row.status == "paused":
         return t("Paused")
     return t("Interrupted") if is_interrupted(row) else t("Running")
@@ -68,7 +56,7 @@ def look(row: RunRow) -> tuple[str, str]:
     if row.damaged:
         return "red", "broken_image"
     if row.outcome:
-        return BADGES.get(row.outcome, ("orange", "flag"))
+        return titles.look(row.outcome)
     if row.status == "paused" or is_interrupted(row):
         return "orange", "pause_circle"
     return "blue", "pending"
@@ -177,8 +165,8 @@ def badge(view: RunView, row: RunRow) -> str:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
     else:
         outcome = view.outcome or "failed"
-        colour, icon = BADGES.get(outcome, ("orange", "flag"))
-        words = t(ENDINGS[outcome])
+        colour, icon = titles.look(outcome)
+        words = t(titles.ENDINGS[outcome])
     return f":{colour}-badge[:material/{icon}: {words}]"
 
 

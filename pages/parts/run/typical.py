@@ -6,6 +6,7 @@ from statistics import median
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
 
 from research.events.recipe import Recipe
 from research.events.view import fold
@@ -19,13 +20,23 @@ LEAST: Final = 3
 
 
 @st.cache_resource(show_spinner=False)
-def _known(home: str) -> dict[tuple[str, float], int]:
-    """Return the tokens of the runs read so far, by run and end time; each home folder has its own."""
+def _known(home: str) -> dict[tuple[str, float], tuple[int, float]]:
+    """Return tokens and seconds of the runs read so far, by run and end time; each home folder has its own."""
     return {}
 
 
-def tokens(bench: Workbench, recipe: Recipe) -> float | None:
-    """Return the median tokens of the newest answered runs with this framework, strategy and model; None if too few."""
+class Usual(Struct, frozen=True):
+    """What runs took."""
+
+    tokens: float
+    """The median."""
+    shortest: float
+    longest: float
+    """Seconds."""
+
+
+def usual(bench: Workbench, recipe: Recipe) -> Usual | None:
+    """Return what the newest answered runs with this framework, strategy and model took; None if there are too few."""
     alike = Filters(
         outcomes=("answered",), frameworks=(recipe.framework,), contexts=(recipe.context,), models=(recipe.model,)
     )
@@ -36,5 +47,6 @@ def tokens(bench: Workbench, recipe: Recipe) -> float | None:
     for row in rows:
         if (row.id, row.updated) not in known:
             view = fold(bench.store.events(row.id))
-            known[row.id, row.updated] = view.prompt_tokens + view.completion_tokens
-    return median(known[row.id, row.updated] for row in rows)
+            known[row.id, row.updated] = view.prompt_tokens + view.completion_tokens, view.seconds
+    tokens, seconds = zip(*(known[row.id, row.updated] for row in rows), strict=True)
+    return Usual(median(tokens), min(seconds), max(seconds))

@@ -21,8 +21,6 @@ SHORT, LONG, ROW_PX = 6, 14, 35
 """Visible rows while a run is open and while none is, and the height of a row in pixels."""
 LINKS = 25
 """Maximum number of runs listed as links."""
-TINTS = {"green": "#2c8a50", "orange": "#b06c12", "red": "#cc4a3d", "blue": "#3a86b8", "gray": "#7a8087"}
-"""Colour of an outcome, legible on the page in both themes; the sign and the word say the same."""
 QUIET = "#7a8087"
 """Colour of a question that the row above has already named."""
 FROM = {"fork": later("fork"), "follow_up": later("follow-up"), "rerun": later("rerun")}
@@ -92,7 +90,7 @@ def _table(rows: Sequence[RunRow], opened: bool) -> None:
     wide = st.column_config.TextColumn(headings["Question"], width="large")
     repeats = _repeats(rows)
     tinted = frame(columns).style
-    tinted = tinted.apply(lambda _: [f"color: {TINTS[head.look(row)[0]]}" for row in rows], subset=["Outcome"])
+    tinted = tinted.apply(lambda _: [f"color: {titles.TINTS[head.look(row)[0]]}" for row in rows], subset=["Outcome"])
     tinted = tinted.apply(lambda _: [f"color: {QUIET}" if each else "" for each in repeats], subset=["Question"])
     st.dataframe(
         tinted,

@@ -248,7 +248,7 @@ def _check(section: dict[str, Any]) -> None:
 
 def _welcome(providers: tuple[str, ...]) -> None:
     with st.container(key="welcome", gap="small"):
-        st.header(t("Research Workbench"), anchor=False)
+        st.title(t("Research Workbench"), anchor=False)
         st.markdown(t("Researches your question and answers with checked sources. Only you can see what you ask."))
         with st.container(gap="xsmall"):
             for name in providers:

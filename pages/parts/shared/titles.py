@@ -23,6 +23,24 @@ ENDINGS = {
     "running": later("Not finished"),
 }
 """Title of each outcome."""
+LOOKS = {
+    "answered": ("green", "check_circle"),
+    "partly_answered": ("orange", "rule"),
+    "rejected": ("orange", "rule"),
+    "no_evidence": ("gray", "search_off"),
+    "failed": ("red", "error"),
+    "tool_errors": ("red", "error"),
+    "needs_input": ("blue", "contact_support"),
+    "stopped": ("gray", "stop_circle"),
+}
+"""Colour and Material symbol of an outcome, the same on every page; those of a limit are orange and a flag."""
+TINTS = {"green": "#2c8a50", "orange": "#b06c12", "red": "#cc4a3d", "blue": "#3a86b8", "gray": "#7a8087"}
+"""These colours in tables and charts, legible on the page in both themes; the sign and the word say the same."""
+
+
+def look(outcome: str) -> tuple[str, str]:
+    """Return colour and Material symbol of an outcome."""
+    return LOOKS.get(outcome, ("orange", "flag"))
 
 
 def framework(name: str) -> str:
