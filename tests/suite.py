@@ -46,7 +46,9 @@ def failed(name: str) -> list[str]:
 def main(options: list[str]) -> int:
     RESULTS.mkdir(parents=True, exist_ok=True)
     log = RESULTS / "browser.txt"
-    running = {name: start(name, PLAIN, *PARTS[name], *options, log=log if name == "browser" else None) for name in PARTS}
+    running = {
+        name: start(name, PLAIN, *PARTS[name], *options, log=log if name == "browser" else None) for name in PARTS
+    }
     statuses = {name: process.wait() for name, process in running.items()}
     print(log.read_text("utf-8"), flush=True)
     flaky: list[str] = []
