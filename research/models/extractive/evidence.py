@@ -353,7 +353,8 @@ def _steps(messages: Sequence[Message]) -> list[Step]:
 def _facts(text: str) -> list[Fact]:
     found = []
     for n, title, url, quoted in _SOURCE.findall(text):
-        for line in unwrapped([html.unescape(raw.removeprefix(">").strip()) for raw in quoted.splitlines()]):
+        lines = [html.unescape(raw.removeprefix(">").strip()) for raw in quoted.splitlines()]
+        for line in lines if url.startswith(f"library://{FACTBOOK}/") else unwrapped(lines):
             pieces = [line] if _LABEL.match(line) and len(line) < 400 else sentences(line)
             found += [Fact(int(n), url, title.strip(), piece) for piece in pieces if piece not in ("", "…")]
     return found
