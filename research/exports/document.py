@@ -154,18 +154,20 @@ def compose(view: RunView, longest: int) -> Document:
 def _drawn(chart: Chart, say: Words) -> Drawn:
     from research.exports.drawing import png  # loads matplotlib
 
-    head = (say("Subject"), say("Year"), chart.name, say("Source"))
+    head = (say("Subject"), *([say("Year")] if chart.dated else []), chart.name, say("Source"))
     rows = [
         (
             (Span(point.subject),),
-            (Span(str(point.year) if point.year else "–"),),
+            *([(Span(str(point.year or "–")),)] if chart.dated else []),
             (Span(point.written),),
             (Span(f"[{point.n}]", cites=point.n),),
         )
         for point in chart.points
     ]
     told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
-    table = Table(tuple((Span(visible(name)),) for name in head), tuple(rows), ("left", "left", "right", "left"))
+    table = Table(
+        tuple((Span(visible(name)),) for name in head), tuple(rows), (*["left"] * (len(head) - 2), "right", "left")
+    )
     return Drawn(visible(chart.name), png(chart), visible(told), table)
 
 

@@ -32,10 +32,13 @@ def draw(view: RunView) -> None:
 
 
 def _table(chart: Chart) -> None:
-    head = ["", t("Year"), t("Value"), t("Source")]
-    rows = [
-        [plain(point.subject), str(point.year or "–"), plain(point.written), f"[{point.n}](#source-{point.n})"]
-        for point in chart.points
+    years = [[t("Year")], *([str(point.year or "–")] for point in chart.points)]
+    rest = [
+        ["", t("Value"), t("Source")],
+        *([plain(point.subject), plain(point.written), f"[{point.n}](#source-{point.n})"] for point in chart.points),
+    ]
+    head, *rows = [
+        [first, *(year if chart.dated else ()), *others] for year, (first, *others) in zip(years, rest, strict=True)
     ]
     st.markdown(tabular(head, rows), anchors=False)
 
