@@ -166,7 +166,7 @@ def _drawn(chart: Chart, say: Words) -> Drawn:
     ]
     told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
     table = Table(
-        tuple((Span(visible(name)),) for name in head), tuple(rows), (*["left"] * (len(head) - 2), "right", "left")
+        tuple((Span(visible(name)),) for name in head), tuple(rows), ("left", "left", "right", "left")[-len(head) :]
     )
     return Drawn(visible(chart.name), png(chart), visible(told), table)
 

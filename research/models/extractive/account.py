@@ -62,8 +62,8 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
         return reason(part.text, "nothing cited covers it")
     if part.open or verdict.derived or verdict.table:
         return ""
-    changes = part.kind not in ("year", "date", "person", "place") and directions(part.text)
-    if changes and verdict.question.operation == "growth" and not verdict.computed:
+    unsaid = directions(part.text) - (directions(text) if verdict.reading else set())  # a contract is no change
+    if unsaid and verdict.question.operation == "growth" and not verdict.computed:
         return reason(part.text, "the report does not give {lack}", lack="a difference")
     lack = fits(part.text, part.kind, text.split(_EVIDENCE)[0], text)
     return reason(part.text, "the report does not give {lack}", lack=lack) if lack else ""
