@@ -17,7 +17,7 @@ from research.citations.reasons import told
 from research.defaults import FACTBOOK, PAGES
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView, searched
-from research.exports.blocks import UNSOURCED, Block, Heading, Span, Table, parse, visible, words
+from research.exports.blocks import UNSOURCED, Align, Block, Heading, Span, Table, parse, visible, words
 from research.exports.charts import Chart, charts
 from research.exports.csl import web
 from research.exports.numbering import by_first_use
@@ -165,9 +165,8 @@ def _drawn(chart: Chart, say: Words) -> Drawn:
         for point in chart.points
     ]
     told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
-    table = Table(
-        tuple((Span(visible(name)),) for name in head), tuple(rows), ("left", "left", "right", "left")[-len(head) :]
-    )
+    align: tuple[Align, ...] = ("left", "left", "right", "left") if chart.dated else ("left", "right", "left")
+    table = Table(tuple((Span(visible(name)),) for name in head), tuple(rows), align)
     return Drawn(visible(chart.name), png(chart), visible(told), table)
 
 
