@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -25,6 +25,11 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:[.,]\d+)*")
 _END = re.compile(
     r"(?<=[.!?])(?<!\b[A-Za-z]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\best\.)\s+(?=[\"'“(\[]?[A-Z0-9])|(?<=[。！？；])"
 )
+_WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
+_LISTED = re.compile(r"\d+[.)]\s|: ")
+"""Matches the start of an item of a list, and what follows a label."""
+_BROKEN = 40
+"""Least length of a line that may have been broken to fit a page."""
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\$?\d[\d,]*(?:\.\d+)?")
 
 STOP_WORDS = frozenset(
@@ -72,6 +77,24 @@ def segment(text: str) -> str:
     import rjieba
 
     return _CJK_RUN.sub(lambda run: f" {' '.join(rjieba.cut_for_search(run.group()))} ", text)
+
+
+def unwrapped(lines: Sequence[str]) -> list[str]:
+    """Return the lines with those joined that were broken to fit a page.
+
+    A broken line is long, ends like neither a sentence nor a label, and goes on with a small letter, a figure, or a word
+    for which it had no room; an item of a list and a label do not go on.
+    """
+    width, found, last = max(map(len, lines), default=0), list[str](), ""
+    for line in lines:
+        full = len(last) + len(line.partition(" ")[0]) >= width
+        goes_on = line[:1].islower() or (line[:1].isdigit() or full) and not _LISTED.search(line) and line[:1].isalnum()
+        if goes_on and len(last) >= _BROKEN and not _WHOLE.search(last):
+            found[-1] += f" {line}"
+        else:
+            found.append(line)
+        last = line
+    return found
 
 
 def sentences(text: str) -> list[str]:

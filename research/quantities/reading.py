@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from math import isfinite
 
+from msgspec.structs import replace
+
 from research.quantities.quantity import Quantity
 from research.quantities.units import SCALES, SYMBOLS, unit_at
 from research.text import has_cjk
@@ -87,7 +89,8 @@ _ODDS = re.compile(
 _DEN = {"third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10}
 _ZH_DIGIT = {c: i for i, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _ZH_NUMBER = re.compile(
-    r"[一二两三四五六七八九十百千零〇]{1,40}(?:万亿|亿|万)?(?=[个名座只台条项次年天人种家位倍成余多块岁元美公平吨小米])"
+    r"(?:(?<![月一二三四五六七八九十])[一二三四五六七八九十]{1,40}(?=日)|"
+    r"[一二两三四五六七八九十百千零〇]{1,40}(?:万亿|亿|万)?(?=[个名座只台条项次年天人种家位倍成余多块岁元美公平吨小米]))"
 )
 _DIGIT = re.compile(r"\d")
 _NEAR = 24
@@ -293,9 +296,10 @@ def _spelled(text: str) -> Iterator[Quantity]:
             for scale in match["scale"].split():
                 value *= SCALES[scale.lower()]
         before = text[max(0, match.start() - _NEAR) : match.start()]
-        if value == 1 or re.search(r"\b(?:the|these|those|other|last|first|of)\s*$", before, re.I):
-            continue
-        yield _in_words(text, match, value, weak=False)
+        number = _in_words(text, match, value, weak=False)
+        known = value == 1 or re.search(r"\b(?:the|these|those|other|last|first|of)\s*$", before, re.I)
+        if not known or number.unit:
+            yield replace(number, weak=number.weak or bool(known))
 
 
 def _chinese(text: str) -> Iterator[Quantity]:

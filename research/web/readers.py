@@ -423,7 +423,9 @@ def _docx(data: bytes, name: str) -> FileText:
         found = word.read(transitional(data, lambda reason: UnreadableFile(name, reason)))
     except (OpcError, *BROKEN) as error:
         raise UnreadableFile(name, f"is a damaged docx ({_short(error)}); save it again") from error
-    return FileText(found.title, found.text, tables=found.tables, notes=found.notes)
+    first = found.text.partition("\n")[0]
+    title = first[2:] if first.startswith("# ") and found.title.casefold() in _NO_TITLES else found.title
+    return FileText(title, found.text, tables=found.tables, notes=found.notes)
 
 
 def _short(error: Exception) -> str:

@@ -25,6 +25,12 @@ OWN = {
     "employees.\n\nExpenses over 500 euros need the approval of Marta Oduya.",
     "kestrel.txt": "Project Kestrel is a turbine test bed in Aberdeen. Its budget is 3.4 million pounds. The lead engineer of "
     "Project Kestrel is Ingrid Solberg.",
+    "works.md": "# Works contract of Tamsin Quill\n\nThe works begin on 3 June 2024. They end on 9 August 2025.\n\n## Paint "
+    "Corvex 40\n\nKeep the tins at 8 to 21 °C. Mix it with water in the ratio 3:1. The pot lasts five weeks.\n\n## Boiler\n\n"
+    "The vote was four to one; Idris Bale voted against.",
+    "lease.txt": "House lease\nOutside noise\nMusic is not allowed after ten at night on the balconies of the house\n"
+    "unless the neighbours were told of it two days before.\n",
+    "仓储合同.md": "# 仓储合同\n\n任何一方解约的，应提前四十五日书面通知对方。",
     "meeting-zh.md": "# 供应商会议纪要\n\n华东仓库的租金为每月18万元。\n\n供应商蓝海电子的交货期为35天。",
 }  # fmt: skip
 
@@ -63,6 +69,8 @@ def asked(bench: Workbench, question: str, **choices: object) -> RunView:
         ("What is the budget of Project Kestrel?", "3.4 million pounds", "kestrel.txt"),
         ("华东仓库的租金是多少？", "18万元", "meeting-zh.md"),
         ("蓝海电子的交货期是多少天？", "35天", "meeting-zh.md"),
+        # What the title or a heading says, the sentence need not repeat.
+        ("When does Tamsin Quill's contract end?", "9 August 2025", "works.md"),
     ],
 )
 def test_a_folder_of_the_library_answers_without_being_chosen(
@@ -71,6 +79,21 @@ def test_a_folder_of_the_library_answers_without_being_chosen(
     view = asked(bench, question)
     assert (view.outcome, answer in view.short) == ("answered", True), view.report
     assert [each.url.rpartition("/")[2] for each in view.cited_sources] == [source]
+
+
+@pytest.mark.examples(3)
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("At what temperature must Corvex 40 be kept?", "Keep the tins at 8 to 21 °C."),
+        ("Who voted against the boiler?", "Idris Bale voted against."),
+        ("Is music allowed on the balconies?", "unless the neighbours were told of it two days before."),
+        ("解约需要提前多少天通知？", "应提前四十五日书面通知对方。"),
+    ],
+)
+def test_a_sentence_answers_as_a_whole(bench: Workbench, question: str, sentence: str) -> None:
+    view = asked(bench, question)
+    assert (view.outcome, sentence in view.report.partition("\n")[0]) == ("answered", True), view.report
 
 
 @pytest.mark.parametrize(

@@ -317,6 +317,15 @@ def test_merged_cells_do_not_blow_up_a_page() -> None:
     assert read_isolated(f"<table>{rows}</table>".encode(), ".html", "n", timeout_s=30).text
 
 
+def test_a_docx_without_a_title_is_titled_by_the_heading_it_begins_with() -> None:
+    document, written = docx.Document(), io.BytesIO()
+    document.add_heading("Lease", 0)
+    document.add_heading("1 Term", 1)
+    document.save(written)
+    assert read_bytes(written.getvalue(), ".docx", "n") == FileText("Lease", "# Lease\n\n# 1 Term")
+    assert read_bytes(pdf("# Lease"), ".pdf", "n").title == "n"
+
+
 @both_ways
 def test_docx_keeps_headings_tables_and_order(read: Read) -> None:
     found = read(word(), ".docx", "n")

@@ -232,6 +232,7 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant where Borough is Northfield"),
         ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue usd where country is"),
         ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技时，图书馆借阅.csv中共有**2**行"),
+        ("unseen4/图书馆借阅.csv", "各类别的馆藏数量一共是多少？", "馆藏数量合计为"),
     ],
 )  # fmt: skip
 def test_words_mean_columns_rows_and_quantities(
@@ -265,7 +266,25 @@ def test_what_is_nearly_in_a_table_is_not_answered_from_it(
     ["Which region had the highest profit?", "What was the revenue of Norway?"],
 )
 def test_what_no_table_has_is_not_answered(bench: Workbench, own_library: Path, folder: Path, question: str) -> None:
-    assert asked(bench, folder, question).outcome == "no_evidence"
+    view = asked(bench, folder, question)
+    assert view.outcome == "no_evidence"
+    assert ("These tables may have it: sales.csv (Region, Month, Revenue, Orders); " in view.report) is (
+        "highest" in question
+    )
+
+
+def test_members_that_pass_a_limit_are_counted(bench: Workbench, own_library: Path, folder: Path) -> None:
+    rows = "东馆,2022,90\n东馆,2023,80\n西馆,2022,50\n西馆,2023,95\n南馆,2022,85\n南馆,2023,70\n"
+    (folder / "growth.csv").write_text(f"分馆,年份,借阅量\n{rows}", "utf-8")
+    view = asked(bench, folder, "2022年借阅量超过80的分馆有几个？")
+    assert "分馆共有**2**个不同的值" in view.answer and view.outcome == "answered"
+
+
+def test_a_table_in_other_words_than_the_question_is_named(bench: Workbench, own_library: Path, folder: Path) -> None:
+    (folder / "growth.csv").write_text("orchard,year,tonnes\nHillside,2024,140\nMeadow,2024,190\n", "utf-8")
+    view = asked(bench, folder, "2024年哪个果园的收成最高？")
+    assert view.outcome == "no_evidence"
+    assert "这些表格里可能有：growth.csv (orchard, year, tonnes)" in view.report
 
 
 def test_a_word_that_two_columns_share_is_asked_back(bench: Workbench, own_library: Path, folder: Path) -> None:

@@ -59,6 +59,20 @@ def test_an_answer_that_compares_is_drawn_as_bars_with_the_figures_as_written() 
     ]
 
 
+def test_a_chart_of_a_query_is_called_by_the_column_and_has_no_years() -> None:
+    result = (
+        "Result of SELECT depot, AVG(units_sold) AS avg_units_sold FROM t GROUP BY depot\n| depot | avg_units_sold |\n"
+        "| --- | --- |\n| North | 120 |\n| South | 80 |\nRows used: t.csv › A2:B3 (2 rows)\n| row | Depot | Units sold |\n"
+        "| --- | --- | --- |\n| 2 | North | 120 |\n| 3 | South | 80 |"
+    )
+    table = Source(1, "library://own/t.csv#A2:B3", "t.csv › A2:B3", result)
+    view = run("The average units sold of North is 120 [1]. The average units sold of South is 80 [1].", table)
+    chart = one(view)
+    assert (chart.name, chart.dated, [point.year for point in chart.points]) == ("Units sold (mean)", False, [0, 0])
+    page = html(view)
+    assert "Units sold (mean)" in page and "<th>Year" not in page
+
+
 def test_a_chart_names_its_subjects_as_the_report_does() -> None:
     label, years = "Life expectancy at birth, total population", {"Chile": "80.3 years", "Peru": "68.9 years"}
     sources = [country(n, name, f"{label}: {value} (2024 est.)") for n, (name, value) in enumerate(years.items(), 1)]

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from research.text import cell, clip, content_tokens, estimate_tokens, language_of, numbers, sentences, tokens
+from research.text import (
+    cell,
+    clip,
+    content_tokens,
+    estimate_tokens,
+    language_of,
+    numbers,
+    sentences,
+    tokens,
+    unwrapped,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,6 +30,19 @@ from research.text import cell, clip, content_tokens, estimate_tokens, language_
 def test_text_is_split_into_sentences(text: str, found: list[str] | None) -> None:
     expected = found or ["It rose by 3.7 % (2024 est. of the U.S. office).", "Then it fell."]
     assert sentences(text) == expected
+
+
+def test_lines_that_were_broken_to_fit_a_page_are_joined() -> None:
+    page = [
+        "Period of cover",
+        "Theft is not covered if any home in the town of",
+        "Galway has been standing empty for longer than",
+        "45 days.",
+        "Excess",
+        "| Cash in the home and in the garage | 500 |",
+    ]
+    assert unwrapped(page) == [page[0], " ".join(page[1:4]), *page[4:]]
+    assert unwrapped([]) == []
 
 
 def test_tokens_fold_case_accents_and_plurals() -> None:

@@ -1,4 +1,4 @@
-"""Search results of the library: each document, how well it matches, and its collection."""
+"""Search results of the library: each document, how it was found, and its collection."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
 
 
 def _hit(hit: Hit) -> None:
-    """Draw a match with its similarity and passage; the link opens the document with the passage highlighted."""
+    """Draw a match with how it was found and its passage; the link opens the document with the passage highlighted.
+
+    The order comes from both rankings and from what the query names, so that no single figure would fall along the list.
+    """
     passage = hit.passage
     with st.container(border=True, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             where = plain(collections.title(hit.collection))
             st.markdown(f"**{plain(passage.title)}** :small[:gray[{where}]]", width="stretch")
-            if hit.cosine is not None:
-                share = min(1.0, max(0.0, hit.cosine))
-                with st.container(width=160):
-                    st.progress(share, t("{n} % match", n=f"{100 * share:.0f}"))
-            else:
-                st.markdown(f":small[:gray[{t('keyword match')}]]", width="content")
+            ways = [(hit.words, t("keyword match")), (hit.meaning, t("similar meaning"))]
+            found = " · ".join(way for rank, way in ways if rank is not None)
+            st.markdown(f":small[:gray[{found}]]", width="content")
             address.link(t("Open"), f"open-{passage.url}", ":material/menu_book:", doc=passage.url, quote=passage.quote)
         st.markdown("  \n".join(plain(line) for line in passage.quote.splitlines() if line.strip()))

@@ -66,7 +66,8 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
         return reason(part.text, "nothing cited covers it")
     if part.open or verdict.derived or verdict.table:
         return ""
-    if verdict.question.operation == "growth" and not verdict.computed and directions(part.text):
+    unsaid = directions(part.text) - (directions(text) if verdict.reading else set())  # a contract is no change
+    if unsaid and verdict.question.operation == "growth" and not verdict.computed:
         return reason(part.text, "the report does not give {lack}", lack="a difference")
     if verdict.question.operation == "mean" and not verdict.computed:
         return reason(part.text, "the report does not give {lack}", lack="the mean")

@@ -17,7 +17,7 @@ from research._util.said import translated
 from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.places import usual
-from research.text import enclosed, readable, sentences, tokens
+from research.text import enclosed, readable, sentences, tokens, unwrapped
 from research.types import Message
 from research.web.table_text import ROW
 
@@ -29,7 +29,7 @@ _RESPONSE = re.compile(
     r'<tool_response id="[^"]{0,200}" name="[^"]{0,200}"( failed="true")?>\n((?:(?!<tool_response ).)*?)\n</tool_response>',
     re.S,
 )
-_LABEL = re.compile(r"^([^:：.!?]{2,110}?)[:：]\s*(\S.*)$", re.S)
+_LABEL = re.compile(r"^([^:：.!?]{2,110}?)(?::(?!\d)|：)\s*(\S.*)$", re.S)
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _QUANTITY = re.compile(
     r"(?P<sign>[-−]?)\$?(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>trillion|billion|million|thousand)?\s?"
@@ -353,8 +353,8 @@ def _steps(messages: Sequence[Message]) -> list[Step]:
 def _facts(text: str) -> list[Fact]:
     found = []
     for n, title, url, quoted in _SOURCE.findall(text):
-        for raw in quoted.splitlines():
-            line = html.unescape(raw.removeprefix(">").strip())
+        lines = [html.unescape(raw.removeprefix(">").strip()) for raw in quoted.splitlines()]
+        for line in lines if url.startswith(f"library://{FACTBOOK}/") else unwrapped(lines):
             pieces = [line] if _LABEL.match(line) and len(line) < 400 else sentences(line)
             found += [Fact(int(n), url, title.strip(), piece) for piece in pieces if piece not in ("", "…")]
     return found

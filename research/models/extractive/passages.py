@@ -77,6 +77,16 @@ class Page(Struct, frozen=True, dict=True):
         return keys(self.title).union(*(keys(fact.line) for fact in self.lines))
 
     @cached_property
+    def heads(self) -> dict[str, str]:
+        """The last heading before each line, and the document's first line: a line need not repeat what they say."""
+        top = head = self.lines[0].line if self.lines else ""
+        found = dict[str, str]()
+        for fact in self.lines:
+            head = fact.line if fact.line.startswith("#") else head
+            found[fact.line] = f"{top}\n{head}"
+        return found
+
+    @cached_property
     def record(self) -> bool:
         """Whether it is a list of labelled values, or a section of one, and not prose."""
         labelled = sum(bool(fact.label) for fact in self.lines)

@@ -30,6 +30,14 @@ _CLOSE = 0.2
 """Share of all words below which a sentence is not shown as the closest one."""
 _INHERITED = 0.5
 """Weight of a word that is only in the sentence that led to the document."""
+_MEASURED = {
+    "celsius": "temperature 温度",
+    "fahrenheit": "temperature 温度",
+    "mass": "weight 重量",
+    "speed": "speed 速度",
+    "area": "area 面积",
+}
+"""Words for what a unit measures."""
 _MEANING = 0.25
 """Weight of the similarity of meaning beside the share of the words."""
 _COMPARED = 24
@@ -48,7 +56,7 @@ class Sentence(Struct, frozen=True):
     own: frozenset[str]
     """Keys of the question's words in the sentence or its title."""
     held: frozenset[str]
-    """These, and those in the sentence that led to its document."""
+    """These, and those in the headings over it or in the sentence that led to its document."""
     things: tuple[str, ...]
     """The names, numbers or dates in it that the question asks for."""
     worth: float
@@ -71,7 +79,9 @@ def read(prose: Prose) -> Reading | None:
     best = [said for said in ranked if said.worth >= _BESIDE * first.worth][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
-    one = stated and len(first.things) == 1 and wanted.asked <= first.own and not options(wanted.text)
+    rivals = {said.things for said in best if said.things and first.own <= said.own}
+    clear = rivals == {_things(kind, first.fact.line, first.page, prose, firm=True)}
+    one = stated and clear and len(first.things) == 1 and wanted.asked <= first.own and not options(wanted.text)
     quoted = {said.page.n for said in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
     order = [page.n for page in pages if page.n in others][: CITED - len(quoted)]
@@ -101,7 +111,10 @@ def _ranked(prose: Prose, pages: Sequence[Page], kind: Kind | None) -> list[Sent
 
 
 def _sentences(page: Page, way: frozenset[str], prose: Prose, kind: Kind | None) -> list[Sentence]:
-    """Return the sentences of a document with their worth by words; `way` are the keys of those that led to it."""
+    """Return the sentences of a document with their worth by words; `way` are the keys of those that led to it.
+
+    A sentence has what stands over it only if it has something of the question itself.
+    """
     wanted, found = prose.wanted, []
     for fact in page.lines:
         if fact.line.startswith("#") or HEAD.match(fact.line) or len(keys(fact.line)) < 2 or fact.cut:
@@ -109,10 +122,18 @@ def _sentences(page: Page, way: frozenset[str], prose: Prose, kind: Kind | None)
         own = wanted.held(page, fact.line)
         have = keys(fact.line) | keys(page.title)
         own |= {at for at in wanted.words.keys() - own if any(alike(at, other) for other in have)}
-        asked = wanted.share(own, wanted.asked) + _INHERITED * wanted.share(way - own, wanted.asked)
-        worth = asked + _INHERITED * wanted.share(own | way)
-        found.append(Sentence(fact, page, own, own | way, _things(kind, fact.line, page, prose), worth))
+        own |= _dimensions(fact.line) & wanted.words.keys()
+        led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
+        asked = wanted.share(own, wanted.asked) + _INHERITED * wanted.share(led - own, wanted.asked)
+        worth = asked + _INHERITED * wanted.share(own | led)
+        found.append(Sentence(fact, page, own, own | led, _things(kind, fact.line, page, prose), worth))
     return found
+
+
+@lru_cache(maxsize=16_384)
+def _dimensions(line: str) -> frozenset[str]:
+    """Return the keys of the words for what the units in a line measure, which it need not say."""
+    return keys(" ".join(_MEASURED.get(figure.unit, "") for figure in quantities(line)))
 
 
 @lru_cache(maxsize=64)
@@ -180,11 +201,14 @@ def _section(best: Sequence[Sentence]) -> list[Sentence]:
     return sorted((said for said in best if said.fact in section), key=lambda said: section.index(said.fact))
 
 
-def _things(kind: Kind | None, line: str, page: Page, prose: Prose) -> tuple[str, ...]:
-    """Return the names, numbers or dates of a sentence that neither the question nor the title contains."""
+def _things(kind: Kind | None, line: str, page: Page, prose: Prose, *, firm: bool = False) -> tuple[str, ...]:
+    """Return the names, numbers or dates of a sentence that neither the question nor the title contains.
+
+    With `firm`, words that are numbers only perhaps do not count.
+    """
     if kind in ("year", "date", "number"):
         wanted = ("number",) if kind == "number" else ("year", "date")
-        found = [line[q.start : q.end] for q in quantities(line) if q.kind in wanted and not q.weak]
+        found = [line[q.start : q.end] for q in quantities(line) if q.kind in wanted and not (firm and q.weak)]
     elif kind in ("person", "place", "name"):
         names = [name for name in names_in(line, prose.known) if kind != "person" or not is_country(key(name))]
         names = [name for name in names if not mentioned(name, page.title)]

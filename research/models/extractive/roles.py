@@ -11,7 +11,7 @@ import msgspec
 from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
-from research.models.extractive.account import Answered, account, in_one_line, judged
+from research.models.extractive.account import Answered, account, answers, in_one_line, judged
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
@@ -20,6 +20,7 @@ from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import parse
 from research.models.extractive.steps import asking, relevant, solved
+from research.models.extractive.tabular import columns_of
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
 from research.text import clip, enclosed, language_of
@@ -333,7 +334,11 @@ def _answer(evidence: Evidence, verdict: Verdict) -> str:
     visits = (step for step in evidence.steps if step.name == "visit" and step.facts)
     pages = list(dict.fromkeys(step.facts[0].title for step in visits))
     queries = [str(step.arguments.get("query")) for step in evidence.steps if step.name == "search"]
-    return answer(verdict, language_of(evidence.question), queries, pages, evidence.remembered)
+    said = answer(verdict, language_of(evidence.question), queries, pages, evidence.remembered)
+    held = [] if answers(verdict) or verdict.doubt else columns_of(evidence)
+    return "\n\n".join(
+        [said, *([_TABLES[language_of(evidence.question)].format(tables="; ".join(held))] if held else [])]
+    )
 
 
 def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact] = ()) -> str:
@@ -376,6 +381,10 @@ _HEADS = {
 _CLARIFY = {
     "en": "What should I look up: which thing, and what about it?",
     "zh": "请问要查什么：哪个对象，关于它的什么？",
+}
+_TABLES = {
+    "en": "These tables may have it: {tables}. Ask with the names of their columns.",
+    "zh": "这些表格里可能有：{tables}。请用表中的列名提问。",
 }
 _ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {
     "propose": _propose,

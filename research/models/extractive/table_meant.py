@@ -105,7 +105,7 @@ class Meant:
         """Whether the degree means the highest figure of the measure; None if it does not say."""
         self.taken = ""
         """The word that named the group."""
-        self.head = words_of(f"{table.title} {re.sub(r'[._-]', ' ', table.file.rpartition('.')[0] or table.file)}")
+        self.head = words_of(f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}")
 
     def of(self, column: PColumn) -> list[Filter]:
         return [each for each in self.found or () if each.column is column]

@@ -20,7 +20,8 @@ class Measured(Meant):
     def measure(self, words: Sequence[str], group: PColumn | None) -> tuple[PColumn | None, float]:
         """Return the column of figures that the words mean, and how sure that is."""
         columns, noun = self.figures, self.noun()
-        if noun and COUNTED.search(self.text) and self.names_rows(noun[0]) and not self._named_by(noun[0]):
+        counted = noun and COUNTED.search(self.text) and not self._named_by(noun[0])
+        if counted and (self.names_rows(noun[0]) or self.different()):
             return None, 0.0
         if self.wide:
             if self.degree and not said.GROWTH.search(self.text):

@@ -196,8 +196,8 @@ class _Planner(Measured):
         """Return the column whose members are asked for, as `group` does; None if one figure is asked of all of them."""
         group, support = self.group()
         mean = said.MEAN.search(self.text)
-        if group is None:
-            return group, support
+        if group is None or _ALTOGETHER.search(self.text):
+            return None, support
         # The mean `per clinic` is that of all rows if each is a clinic.
         if self.unique(group) and GROUPED.search(self.text) and (mean or said.MEDIAN.search(self.text)):
             return None, support
@@ -359,6 +359,8 @@ def _passed_by_some(meant: Measured, plan: Plan) -> bool:
     return not once and any(added(column) for column, _ in plan.limits)
 
 
+_ALTOGETHER = re.compile(r"[各每].*(?:一共|总共|加起来)")
+"""What makes members that are named one by one a whole."""
 _TOTALLED = re.compile(r"price|fee|cost|rent|length|distance|width|capacity|价|费|长度", re.I)
 """Figures that have a total if one is asked for."""
 

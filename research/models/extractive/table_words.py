@@ -135,11 +135,13 @@ class Limit(Struct, frozen=True):
     """The word that compares, if it says by what: `old` in `older than 40`."""
 
 
+CALCULATIONS = (MOST, LEAST, WORST, MEAN, MEDIAN, SUM, GROWTH, SHARE, DIFFERENCE)
+"""What a question asks to calculate."""
+
+
 def calculates(word: str) -> bool:
     """Return whether a word says what to calculate, not of what: `highest`, `grew`, `total`."""
-    return any(
-        pattern.fullmatch(word) for pattern in (MOST, LEAST, WORST, MEAN, MEDIAN, SUM, GROWTH, DOWN, SHARE, DIFFERENCE)
-    )
+    return any(pattern.fullmatch(word) for pattern in (*CALCULATIONS, DOWN))
 
 
 def count_of(text: str) -> int:

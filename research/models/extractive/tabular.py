@@ -10,9 +10,13 @@ from research.models.extractive.table_nouns import added
 from research.models.extractive.table_plan import Doubt, Plan, planned
 from research.models.extractive.table_reading import Rows, asked_of, figure, ran, result_of, tables
 from research.models.extractive.table_sql import LISTED, statement
+from research.models.extractive.table_words import CALCULATIONS
 from research.models.extractive.verdict import Action, TableAnswer, Verdict
 
 _OWN = "Tables: "
+_WORLD = "World Factbook"
+_SHOWN, _COLUMNS = 3, 8
+"""Tables to name where none answers, and columns of each."""
 _FACTBOOK = "factbook ("
 
 
@@ -29,11 +33,20 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
             if acting and not evidence.lessons and not _given(evidence)
             else None
         )
-    described = [table for table in tables(step.text) if table.file != "World Factbook"] if step.ok else []
+    described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
     plan = planned(question, described)
     if isinstance(plan, Doubt):
         return Verdict(parse(question), doubt=plan.options)
     return _carried_out(evidence, plan, acting) if plan else None
+
+
+def columns_of(evidence: Evidence) -> list[str]:
+    """Return the user's tables with their columns, for a question that asks to calculate and has no answer."""
+    step = asked_of(evidence, evidence.question)
+    if step is None or not any(each.search(evidence.question) for each in CALCULATIONS):
+        return []
+    own = [table for table in tables(step.text) if table.file != _WORLD][:_SHOWN]
+    return [f"{table.file} ({', '.join(column.name for column in table.columns[:_COLUMNS])})" for table in own]
 
 
 def _offered(evidence: Evidence) -> bool:

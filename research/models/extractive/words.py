@@ -21,7 +21,7 @@ def filler() -> frozenset[str]:
 
 def directions(text: str) -> set[str]:
     """Return which words of change a text has: of `rise`, of `fall`."""
-    said = {stem(word) for word in re.findall(r"[a-z]+", text.lower())}
+    said = {stem(word) for word in re.findall(r"up to|[a-z]+", text.lower())}  # `up to` is a limit
     return {
         way
         for way in ("rise", "fall")
