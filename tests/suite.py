@@ -18,7 +18,7 @@ PARTS = {
     "browser": ["tests/browser"],
     # Faults first, because the longest tests are among them.
     "others": [
-        "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder",
+        "-n", "3", "--dist", "loadfile", "--no-loadscope-reorder",
         "tests/faults", "tests/contract", "tests/app", "tests/unit",
     ],
 }  # fmt: skip

@@ -206,7 +206,7 @@ def test_an_imported_unfinished_run_is_paused_and_shows_what_it_may_take(visit: 
     assert "framework.rounds: 2,048 instead of 1000000000" in notes
     assert "It is paused until you resume it." in notes
     assert store_of(home).run(RUN).status == "paused"
-    assert "Whole run: Offline · at most" in texts(app)
+    assert "Whole run: Offline · usually" in texts(app)
 
 
 def test_a_file_that_is_not_a_run_shows_an_error_and_imports_nothing(visit: Visit, home: Path) -> None:

@@ -97,7 +97,7 @@ def test_every_unreadable_file_is_listed_with_the_reason(
         (".parquet", "a.parquet › A2:B2"),
         (".epub", "The title (a.epub › Chapter 1)"),
         (".eml", "The title (a.eml › note.docx)"),
-        (".docx", "a"),
+        (".docx", "The title"),
         (".json", "a"),
         (".ipynb", "The title (a.ipynb › cell 3)"),
     ],
