@@ -11,6 +11,7 @@ from research.agent.outcome import outcome_of
 from research.agent.parsing.account import read_account, with_account, without_account
 from research.agent.parsing.calls import FINAL_ANSWER, Found, offered
 from research.events.view import RunView
+from research.exports.blocks import words
 from research.exports.document import compose
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
@@ -120,7 +121,7 @@ def test_exports_contain_the_short_answer_and_the_missing_parts() -> None:
     assert "**Answer:** 123,201,945" in text
     assert "Parts of the question that were not found:\n\n- who is its emperor?" in text
     document = compose(HALF, 10_000)
-    assert document.facts[0] == ("Answer", "123,201,945")
+    assert words(document.body[0].spans) == "Answer: 123,201,945"
     assert dict(document.facts)["Outcome"] == "Partly answered · 1 of 2 parts"
     assert as_dict(HALF)["parts"][1]["reason"] == "nothing cited covers “emperor”"
 
