@@ -31,6 +31,7 @@ _WEIGHTS = "10, 6, 1"
 _SECTION = " · "
 """What stands in a title between a thing and what is said of it."""
 _WORD = re.compile(r"\w+")
+_ASIDE = re.compile(r"\([^()]*\)")
 
 Ranking = Sequence[tuple[Document, str]]
 """Passages with their documents, best first."""
@@ -222,6 +223,23 @@ def shown(ranked: Sequence[Ranked], limit: int) -> list[Document]:
                 chosen.append(late)
                 room -= 1
     return [each.document for each in sorted(chosen, key=lambda each: -each.score)]
+
+
+def unrepeated(query: str, quotes: Mapping[Document, str]) -> list[Document]:
+    """Leave out sections of a reference work that only repeat what a better one says, such as a ranking one of its figures.
+
+    What stands in parentheses, such as a rank, counts only if the query has a word of it.
+    """
+    wanted = set(content_tokens(query))
+    kept: dict[Document, set[str]] = {}
+    for document, quote in quotes.items():
+        whole, main = set(content_tokens(quote)), set(content_tokens(_ASIDE.sub(" ", quote)))
+        repeats = _SECTION in document.title and any(
+            main <= said for other, said in kept.items() if _SECTION in other.title
+        )
+        if not repeats or wanted & (whole - main):
+            kept[document] = whole | set(content_tokens(document.title))
+    return list(kept)
 
 
 def asked_about(document: Document, query: str) -> str:

@@ -97,7 +97,7 @@ def hits(
             ranks[1].get(document),
             collections.get(document.url, ""),
         )
-        for document in best
+        for document in ranking.unrepeated(query, quotes)
     ]
 
 
