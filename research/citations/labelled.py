@@ -528,5 +528,5 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
     for cell in cells:
         known |= cell.label | words(f"{cell.around} {' '.join(cell.names)}")
         known |= spoken("population") if cell.per > 100 else frozenset()
-        known |= spoken("rank", "ranked") if cell.rank else frozenset()
+        known |= spoken("rank", "ranked", "bottom") if cell.rank else frozenset()
     return words("".join(text)) <= known

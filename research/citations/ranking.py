@@ -13,7 +13,7 @@ from research.quantities import quantities
 _ROW = re.compile(r"[\s#>*+•-]*(.{1,200}?) \((?:rank (\d{1,9})(, [a-z]+)?|[^()\d]+)\): (.+)")
 """Name, rank, end and value; some names are without a rank."""
 _HEAD = re.compile(r"([^:]{1,200}) in ([^:]{1,100}): ")
-_STATED = re.compile(rf"(?:{pattern('rank').pattern})[^\d,，;；.。]{{0,30}}?(?<!\d)(\d{{1,4}})(?![\d.]|,\d)", re.I)
+_STATED = re.compile(rf"(?:{pattern('rank').pattern})[^\d,，;；.。]{{0,80}}?(?<!\d)(\d{{1,4}})(?![\d.]|,\d)", re.I)
 """A rank that a claim states as a number: `Rank in Europe: 3`."""
 
 

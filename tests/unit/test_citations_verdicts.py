@@ -489,6 +489,7 @@ RANKINGS = [
     Source(2, "", "Comparison of countries · Population, total, Africa", AFRICA),
 ]
 TABLE = "| Rank | Country | Life expectancy at birth | Year |\n|---|---|---|---|\n"
+BOTTOM = "| Rank from the bottom in Africa | Country | Total population | Year |\n|---|---|---|---|\n"
 HEADS = "| 非洲排名 | 国家 | 总人口 | 年份 |\n|---|---|---|---|\n"
 
 
@@ -504,6 +505,7 @@ HEADS = "| 非洲排名 | 国家 | 总人口 | 年份 |\n|---|---|---|---|\n"
         "Life expectancy at birth: Monaco 89.8 years, Singapore 86.7 years, Canada 84.2 years [1].",
         "Japan ranks third in life expectancy at birth in the world: 85.2 years [1].",
         f"{TABLE}| 4 | San Marino | 84.2 years | 2024 [1] |",
+        f"{BOTTOM}| 1 | Niger | 27,320,000 | 2025 [2] |",
         "Nigeria has the largest total population in Africa: 244,343,870 [2].",
         "Ethiopia has a total population of 121,372,632 [2].",
         "日本的出生时预期寿命为85.2岁（2024年） [1]。",
@@ -540,6 +542,7 @@ def test_a_ranking_has_the_figure_and_the_rank_of_each_name(claim: str) -> None:
         f"{TABLE}| 5 | San Marino | 84.2 years | 2024 [1] |",
         f"{TABLE}| 4 | San Marino | 84.2 years | 2023 [1] |",
         f"{TABLE}| 3 | San Marino | 85.2 years | 2024 [1] |",
+        f"{BOTTOM}| 1 | Nigeria | 244,343,870 | 2025 [2] |",
         "Nigeria has the largest total population in the world: 244,343,870 [2].",
         "Nigeria has the largest total population: 244,343,870 [2].",
         "Nigeria has the largest total population in Africa and in the world: 244,343,870 [2].",
