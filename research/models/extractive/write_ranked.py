@@ -30,9 +30,9 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     named = {"label": label, "a_label": chinese.a_measure(w, found.label), "place": place, "which": which}
     lines = []
     if ranking.kind == "top":
-        lines += _tops(found, named, w)
-        if found.after:
-            lines.append(w["next"].format(rows=_listed(found.after)))
+        lines.append(_top(found, named, w))
+        if ranking.first > 1 or found.after:
+            lines.append(_table(found, named, w))
         if found.territories:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
     elif ranking.kind == "count":
@@ -49,26 +49,25 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     return [*lines, " ".join([*covered, *divided])]
 
 
-def _tops(found: Ranked, named: dict[str, str], w: dict[str, str]) -> list[str]:
-    rows = found.rows
-    first = rows[0]
+def _top(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
+    rows, first = found.rows, found.rows[0]
+    marks = "] [".join(str(n) for n in dict.fromkeys(row.fact.n for row in rows))
     if found.ranking.first > 1:
-        marks = "] [".join(str(n) for n in dict.fromkeys(row.fact.n for row in rows))
-        names = chinese.listed([f"**{row.name}**" for row in rows], w)
-        return [w["tops"].format(names=names, n=marks, **named), _table(found, named, w)]
+        return w["tops"].format(names=chinese.listed([f"**{row.name}**" for row in rows], w), n=marks, **named)
     if found.count > 1:
         names = ", ".join(f"**{row.name}**" for row in rows[:TIED]) + (" …" if found.count > len(rows[:TIED]) else "")
-        return [w["tied"].format(count=found.count, value=first.fact.value, names=names, n=first.fact.n, **named)]
-    return [w["top"].format(name=first.name, value=_bold(first.fact.value), n=first.fact.n, **named)]
+        return w["tied"].format(count=found.count, value=first.fact.value, names=names, n=first.fact.n, **named)
+    return w["top"].format(name=first.name, value=_bold(first.fact.value), n=first.fact.n, **named)
 
 
 def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     """Return a table of the countries in order; equal figures have the same rank."""
-    figures = [row.amount.value for row in found.rows]
+    rows = (*found.rows, *found.after)
+    figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
-    for row in found.rows:
+    for row in rows:
         dated = _DATED.search(row.fact.value)
         rest = f"{dated[1]}{dated[2]}{dated[4]}" if dated and dated[2] else ""
         value = f"{row.fact.value[: dated.start()]}{rest}" if dated else row.fact.value
