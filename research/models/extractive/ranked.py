@@ -76,11 +76,8 @@ def _complete(ranking: Ranking, read: Table) -> bool:
     """Return whether the rows that decide were read: those at one end, or all of them."""
     ranks = [row.rank for row in read.rows if row.rank]
     if ranking.kind == "top":
-        if ranking.most:
-            return 1 in ranks and len(ranks) >= min(ranking.first, read.have)
-        return any(row.fact.label.endswith("lowest)") for row in read.rows) and len(ranks) >= min(
-            ranking.first, read.have
-        )
+        end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
+        return end and len(ranks) >= min(ranking.first, read.have)
     stated = _STATED.get(ranking.kind, "")
     if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
         return True
