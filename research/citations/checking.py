@@ -26,7 +26,6 @@ BY = "rules"
 """The judge named in every verdict here."""
 VERBATIM = because("word for word")
 LABELLED = because("labelled figure")
-STATED = because("the cited lines have each of its figures; what it says of them was not checked by a judge")
 _EMPHASIS = re.compile(r"\*+|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_])")
 _LONGEST_CLAIM = 2_000
 """Characters of a statement that the rules check."""
@@ -135,16 +134,7 @@ class _Checker:
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
-        return found or self._open(said, cells)
-
-    def _open(self, said: Told, cells: Sequence[Cell]) -> _Found:
-        """Return why a claim is left open, with the lines that have its figures if all are of what it names."""
-        names, said_words = {*mentioned(said.text, cells)}, words(said.text)
-        named = [each for each in cells if names & {*each.names} or each.label <= said_words]
-        stated = [each for q in said.figures for each in named if each.states(q)]
-        if said.figures and all(any(each.states(q) for each in stated) for q in said.figures):
-            return _Found("unverified", (STATED,), _lines(stated), said.text)
-        return _Found("unverified", self._printed_only(said), {}, said.text)
+        return found or _Found("unverified", self._printed_only(said), {}, said.text)
 
     def _printed_only(self, said: Told) -> tuple[Reason, ...]:
         """Return why a claim is left open; a figure that the python tool printed without cited inputs is named."""
@@ -228,12 +218,12 @@ def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
 
 def _compared(said: Told, found: Match, cells: Sequence[Cell]) -> str | None:
     """Return how the figures of a claim compare that says so, empty if they do not; None if it does not say so."""
+    if any(cell.rank for cell in found.cells):
+        return compare(said, found.cells)
     labels = frozenset(word for cell in found.cells for word in cell.label)
     if not (says("high", said.text) or says("low", said.text)) or spoken(*OPERATIONS) & labels:
         return None
     first = found.cells[0]
-    if any(says(kind, said.text) and says(kind, first.written) for kind in ("high", "low")):
-        return None  # `Nigeria (rank 1, highest)`
     column = first.how, first.written
     others = [cell for cell in cells if (cell.how, cell.written) == column and cell.names != first.names]
     return compare(said, [first, *others] if first.how else found.cells) or ""

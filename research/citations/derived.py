@@ -25,6 +25,8 @@ def derive(claim: Told, figure: Quantity, inputs: Sequence[Cell]) -> Reason | No
     product = ("product", "rest") if says("product", claim.text) else ()
     text, per = per_unit(claim.text) if len({cell.label for cell in inputs}) == 2 else (claim.text, None)
     extra = spoken(*OPERATIONS, *product, *(("per",) if per else ()))
+    if any(cell.rank for cell in inputs) and compare(claim, inputs) == "":
+        return None
     if not 1 <= len(inputs) <= MOST or not accounted(replace(claim, text=text), inputs, extra):
         return None
     results = _quotient(inputs, *per) if per else _results(claim.text, inputs, figure.unit)
@@ -64,6 +66,8 @@ def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
 
 def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     """Return how figures compare in the way that a claim says, empty if they do not; None if it does not compare."""
+    if any(cell.rank for cell in cells):
+        return _placed(claim, cells)
     high = says("high", claim.text)
     if high == says("low", claim.text) or len(cells) < 2:
         return None
@@ -71,6 +75,21 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     comparable = len({(cell.quantity.unit, cell.year) for cell in cells}) == 1
     right = comparable and all(first.value > each.value if high else first.value < each.value for each in others)
     return f"{first.written} {'>' if high else '<'} {others[0].written}" if right else ""
+
+
+def _placed(claim: Told, cells: Sequence[Cell]) -> str | None:
+    """Return as `compare` does whether figures have the ranks that a claim states: a number, or the first in order."""
+    text = re.sub("|".join({re.escape(cell.written) for cell in cells}), " ", claim.text, flags=re.I)
+    high, low = says("high", text), says("low", text)
+    if not (high or low or claim.ranks):
+        return None
+    ranks = [cell.rank for cell in cells if cell.rank and cell.rank.high and cell.topic <= words(text)]
+    own = [rank.low if low else rank.high for rank in ranks]
+    first = all(rank and rank in (at + 1, own[at - 1] if at else 1) for at, rank in enumerate(own))
+    whole = bool(own) and own.count(own[-1]) == ranks[-1].shared
+    stated = not claim.ranks or claim.ranks == tuple(rank.low if says("bottom", text) else rank.high for rank in ranks)
+    right = len(ranks) == len(cells) and not (high and low) and stated and (first and whole or not (high or low))
+    return ", ".join(cell.line.strip() for cell in cells) if right else ""
 
 
 def _results(text: str, cells: Sequence[Cell], unit: str) -> Iterator[tuple[float, str, str]]:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from research._util.glossary import chinese_places, english_labels, terms
 from research.citations.language import links, listed, pattern, spoken, unnamed, words
 from research.citations.marks import sentences_of
+from research.citations.ranking import Rank, rows, without_ranks
 from research.quantities import Quantity, quantities
 from research.quantities.units import SCALES
 from research.text import has_cjk
@@ -65,9 +66,13 @@ class Cell(Struct, frozen=True):
     written: str = ""
     """The label as its line or column has it."""
     topic: frozenset[str] = frozenset()
-    """Words of a title that is not the name of whose figures they are; a claim must have one of them."""
+    """Words of a title that is not the name of whose figures they are; a claim must have one of them.
+
+    Of a ranking: the place that it is of, which a claim of a rank must have.
+    """
     how: str = ""
     """The query that returned it."""
+    rank: Rank | None = None
 
     @property
     def made(self) -> bool:
@@ -119,6 +124,12 @@ def cells_of(source: Source) -> list[Cell]:
     if _queried(source):
         return list(_results(source, lines))
     found: list[Cell] = []
+    ranked = {row.line: row for row in rows(source.title, lines)}
+    for row in ranked.values():
+        for cell in _line(replace(source, title=f"{row.name} · {row.measure}"), f"{row.measure}: {row.value}"):
+            around = f"{cell.around} {row.around}"
+            found.append(replace(cell, line=row.line, around=around, topic=row.place, rank=row.rank))
+    lines = [line for line in lines if line not in ranked]
     for table, block in groupby(lines, key=lambda line: line.lstrip().startswith("|")):
         if table:
             found += _table(source, [_split(line) for line in block if set(line) - set("|-: \t")])
@@ -308,6 +319,8 @@ class Told(Struct, frozen=True):
     """All figures, dates and years that it has; `figures` may be some of them."""
     dates: tuple[Quantity, ...] = ()
     ordinal: bool = False
+    ranks: tuple[int, ...] = ()
+    """The ranks that it states of figures of a ranking."""
 
 
 def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
@@ -316,11 +329,14 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     if any("population" in cell.label for cell in cells):
         text = _people().sub(lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else _PEOPLE, text)
     names = dict.fromkeys(
-        [*(title.split(" · ")[0] for title in titles), *(name for cell in cells for name in cell.names)]
+        [
+            *(part for title in titles for part in re.split(" · |, ", title)),
+            *(name for cell in cells for name in cell.names),
+        ]
     )
     if has_cjk(text) and any(not has_cjk(name) for name in names):
         text = _in_english(text, tuple(names))
-    text = _rates(text)
+    text, ranks = without_ranks(_rates(text)) if any(cell.rank for cell in cells) else (_rates(text), ())
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
     restated = {b for a, b in pairwise(figures) if b.hedge == "about" and b.states(a)}  # 1,234,567（约123万）
@@ -331,7 +347,7 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     years = tuple(int(each.value) for each in found if each.kind == "year")
     dates = tuple(each for each in found if each.kind == "date")
     spans = (*figures, *dates, *(each for each in found if each.kind == "year"))
-    return Told(text, figures, years, spans, dates, any(each.kind == "ordinal" for each in found))
+    return Told(text, figures, years, spans, dates, any(each.kind == "ordinal" for each in found), ranks)
 
 
 @lru_cache(maxsize=4_096)
@@ -512,4 +528,5 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
     for cell in cells:
         known |= cell.label | words(f"{cell.around} {' '.join(cell.names)}")
         known |= spoken("population") if cell.per > 100 else frozenset()
+        known |= spoken("rank", "ranked", "bottom") if cell.rank else frozenset()
     return words("".join(text)) <= known

@@ -11,13 +11,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import asin, ceil, comb, sqrt
+from math import asin, comb, sqrt
 from statistics import NormalDist, fmean, stdev
 
 LEVEL = 0.95
 """Level of every interval; 1 - LEVEL is the level of every test."""
-POWER = 0.8
-"""The chance of finding a difference for which `questions_needed` plans."""
 _EXACT = 14
 """Maximum number of differences other than 0 whose sign flips are all counted; for more they are drawn."""
 _DRAWS = 20_000
@@ -87,19 +85,6 @@ def cohen_d(differences: Sequence[float]) -> float | None:
     """Return the mean paired difference in standard deviations; None if they do not vary."""
     spread = stdev(differences) if len(differences) > 1 else 0.0
     return fmean(differences) / spread if spread else None
-
-
-def questions_needed(differences: Sequence[float], comparisons: int = 1) -> int | None:
-    """Return how many questions find a difference like this one with a chance of `POWER`; None if there is none.
-
-    A normal approximation, two-sided, with the level divided among the comparisons.
-    """
-    size = fmean(differences) if differences else 0.0
-    if not size or len(differences) < 2:
-        return None
-    normal = NormalDist()
-    reach = normal.inv_cdf(1 - (1 - LEVEL) / (2 * comparisons)) + normal.inv_cdf(POWER)
-    return max(2, ceil((reach * stdev(differences) / size) ** 2))
 
 
 def pass_at(k: int, right: int, trials: int) -> float:

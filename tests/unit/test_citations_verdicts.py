@@ -472,11 +472,89 @@ def test_every_country_of_the_factbook_can_be_named_in_chinese() -> None:
         assert found.status == "supported", chinese
 
 
-def test_a_ranking_says_that_the_cited_lines_have_its_figures() -> None:
-    lines = "Monaco (rank 1, highest): 89.8 years (2024 est.)\nJapan (rank 3): 85.2 years (2024 est.)"
-    page = Source(1, "library://factbook/comparison/life", "Country comparison · Life expectancy at birth", lines)
-    claims = "Monaco has the longest life: 89.8 years (2024 est.) [1].", "Japan has 86.2 years (2024 est.) [1]."
-    (stated,), (other,) = (check(claim, [page]) for claim in claims)
-    assert (stated.status, stated.quote) == ("unverified", lines.splitlines()[0])
-    assert stated.reason.startswith("the cited lines have each of its figures")
-    assert (other.status, other.reason) == ("unverified", "not checked by a judge")
+LIFE = """Life expectancy at birth, total population in the world: 6 of 6 countries have a figure, 2024; 1 territories
+Monaco (rank 1, highest): 89.8 years (2024 est.)
+Singapore (rank 2): 86.7 years (2024 est.)
+Macau (territory): 85.3 years (2024 est.)
+Japan (rank 3): 85.2 years (2024 est.)
+Canada (rank 4): 84.2 years (2024 est.)
+San Marino (rank 4): 84.2 years (2024 est.)
+Chad (rank 6, lowest): 60.0 years (2023 est.)"""
+AFRICA = """Population, total in Africa: 3 of 3 countries have a figure, 2025; 0 territories, listed without a rank
+Nigeria (rank 1, highest): 244,343,870 (2025 est.)
+Ethiopia (rank 2): 121,372,632 (2025 est.)
+Niger (rank 3, lowest): 27,320,000 (2025 est.)"""
+RANKINGS = [
+    Source(1, "", "Comparison of countries · Life expectancy at birth, total population", LIFE),
+    Source(2, "", "Comparison of countries · Population, total, Africa", AFRICA),
+]
+TABLE = "| Rank | Country | Life expectancy at birth | Year |\n|---|---|---|---|\n"
+BOTTOM = "| Rank from the bottom in Africa | Country | Total population | Year |\n|---|---|---|---|\n"
+HEADS = "| 非洲排名 | 国家 | 总人口 | 年份 |\n|---|---|---|---|\n"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Japan has a life expectancy at birth of 85.2 years (2024 est.) [1].",
+        "Macau has a life expectancy at birth of 85.3 years [1].",
+        "Monaco has the longest life expectancy at birth in the world: 89.8 years (2024 est.) [1].",
+        "Monaco has the highest life expectancy at birth: 89.8 years [1].",
+        "Chad has the lowest life expectancy at birth in the world: 60.0 years (2023) [1].",
+        "Monaco, Singapore and Japan have the highest life expectancy at birth in the world [1].",
+        "Life expectancy at birth: Monaco 89.8 years, Singapore 86.7 years, Canada 84.2 years [1].",
+        "Japan ranks third in life expectancy at birth in the world: 85.2 years [1].",
+        f"{TABLE}| 4 | San Marino | 84.2 years | 2024 [1] |",
+        f"{BOTTOM}| 1 | Niger | 27,320,000 | 2025 [2] |",
+        "Nigeria has the largest total population in Africa: 244,343,870 [2].",
+        "Ethiopia has a total population of 121,372,632 [2].",
+        "日本的出生时预期寿命为85.2岁（2024年） [1]。",
+        "摩纳哥的出生时预期寿命在全世界最长：89.8岁（2024年估计） [1]。",
+        "非洲总人口最多的国家是尼日利亚和埃塞俄比亚 [2]。",
+        "埃塞俄比亚的总人口为121,372,632人（约1.214亿人，2025年估计） [2]。",
+        f"{HEADS}| 2 | 埃塞俄比亚 | 121,372,632人（约1.214亿人） | 2025 [2] |",
+    ],
+)
+def test_a_ranking_has_the_figure_and_the_rank_of_each_name(claim: str) -> None:
+    assert check(claim, RANKINGS)[-1].status in HOLDS
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Japan has a life expectancy at birth of 86.7 years [1].",
+        "Canada has a life expectancy at birth of 85.2 years (2024 est.) [1].",
+        "Japan has a life expectancy at birth of 85.2 years (2023) [1].",
+        "Japan has a life expectancy at birth of 85.2% [1].",
+        "Japan has a median age of 85.2 years [1].",
+        "Japan has a male life expectancy at birth of 85.2 years [1].",
+        "Japan has the highest life expectancy at birth: 85.2 years [1].",
+        "Macau has the longest life expectancy at birth: 85.3 years [1].",
+        "Monaco has the lowest life expectancy at birth: 89.8 years [1].",
+        "Canada has the lowest life expectancy at birth: 84.2 years [1].",
+        "Singapore, Monaco and Japan have the highest life expectancy at birth [1].",
+        "Monaco and Japan have the highest life expectancy at birth [1].",
+        "Japan and Canada have the highest life expectancy at birth: 85.2 years and 84.2 years [1].",
+        "Monaco, Singapore, Japan and Canada have the highest life expectancy at birth [1].",
+        "Japan ranks second in life expectancy at birth in the world: 85.2 years [1].",
+        "Japan, with the highest life expectancy at birth of 85.2 years, is 1.0 year above Canada with 84.2 years [1].",
+        "Life expectancy at birth: Monaco 86.7 years, Singapore 89.8 years [1].",
+        f"{TABLE}| 5 | San Marino | 84.2 years | 2024 [1] |",
+        f"{TABLE}| 4 | San Marino | 84.2 years | 2023 [1] |",
+        f"{TABLE}| 3 | San Marino | 85.2 years | 2024 [1] |",
+        f"{BOTTOM}| 1 | Nigeria | 244,343,870 | 2025 [2] |",
+        "Nigeria has the largest total population in the world: 244,343,870 [2].",
+        "Nigeria has the largest total population: 244,343,870 [2].",
+        "Nigeria has the largest total population in Africa and in the world: 244,343,870 [2].",
+        "Niger has a total population of 244,343,870 [2].",
+        "日本的出生时预期寿命为86.7岁 [1]。",
+        "日本的出生时预期寿命在全世界最长：85.2岁 [1]。",
+        "非洲总人口最多的国家是埃塞俄比亚和尼日利亚 [2]。",
+        "世界总人口最多的国家是尼日利亚 [2]。",
+        "埃塞俄比亚的总人口在非洲排名第三：121,372,632人 [2]。",
+        f"{HEADS}| 1 | 埃塞俄比亚 | 121,372,632人（约1.214亿人） | 2025 [2] |",
+        f"{HEADS}| 2 | 埃塞俄比亚 | 121,372,632人（约1.314亿人） | 2025 [2] |",
+    ],
+)
+def test_a_spoiled_claim_about_a_ranking_is_not_ticked(claim: str) -> None:
+    assert check(claim, RANKINGS)[-1].status not in HOLDS

@@ -22,7 +22,6 @@ from research.evaluation.inference import (
     pass_all,
     pass_at,
     permutation,
-    questions_needed,
     wilson,
 )
 from research.evaluation.records import Row
@@ -79,14 +78,6 @@ def test_effect_sizes_are_those_of_cohen() -> None:
     # Cohen (1988), table 6.2.2: phi is 1.571 for .50 and 0.927 for .20.
     assert cohen_h(0.5, 0.2) == pytest.approx(1.571 - 0.927, abs=1e-3)
     assert cohen_d([1.0, 2.0, 3.0]) == pytest.approx(2.0) and cohen_d([1.0, 1.0]) is None
-
-
-def test_the_questions_needed_are_those_of_the_normal_approximation() -> None:
-    differences = [1.0] * 3 + [-1.0] * 1 + [0.0] * 6
-    reach = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
-    assert questions_needed(differences) == int(np.ceil((reach * np.std(differences, ddof=1) / 0.2) ** 2))
-    more = questions_needed(differences, comparisons=45)
-    assert more is not None and more > 2 * (questions_needed(differences) or 0) and questions_needed([0.0, 0.0]) is None
 
 
 @pytest.mark.parametrize(("right", "of", "k"), [(2, 5, 1), (2, 5, 3), (0, 4, 2), (4, 4, 2), (3, 6, 6)])

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from research._util.amounts import Amount, code, written
-from research.models.extractive.evidence import Evidence, Fact
+from research.models.extractive.evidence import Evidence
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import as_query
-from research.models.extractive.rankings import TITLE, Ranking, Row, Table, address, measure, table
+from research.models.extractive.rankings import TITLE, Ranking, Table, address, measure, table
 from research.models.extractive.verdict import Coverage, Ranked, Verdict
 
 PAGES = 4
@@ -76,11 +76,8 @@ def _complete(ranking: Ranking, read: Table) -> bool:
     """Return whether the rows that decide were read: those at one end, or all of them."""
     ranks = [row.rank for row in read.rows if row.rank]
     if ranking.kind == "top":
-        if ranking.most:
-            return 1 in ranks and len(ranks) >= min(ranking.first, read.have)
-        return any(row.fact.label.endswith("lowest)") for row in read.rows) and len(ranks) >= min(
-            ranking.first, read.have
-        )
+        end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
+        return end and len(ranks) >= min(ranking.first, read.have)
     stated = _STATED.get(ranking.kind, "")
     if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
         return True
@@ -100,7 +97,7 @@ def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked:
     if len(found) == 1 and not ranking.most and ranking.first == 1:
         tied = found[0].have - chosen[0].rank + 1  # the list of the world does not show all of them
         after = [row for row in after if row.rank == chosen[0].rank - 1] if tied == 1 else []
-    return _ranked(ranking, label, found, chosen, tied, after=tuple(after), territories=tuple(beyond[:NEXT]))
+    return Ranked(ranking, label, tuple(chosen), tied, tuple(after), tuple(beyond[:NEXT]), _covered(found))
 
 
 def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
@@ -111,7 +108,7 @@ def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked
     value = limit.value
     states = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
     kept = [row for row in states if (row.amount.value > value if ranking.above else row.amount.value < value)]
-    return _ranked(ranking, label, found, kept, len(kept)), False
+    return Ranked(ranking, label, tuple(kept), len(kept), covered=_covered(found)), False
 
 
 def _fits(limit: Amount, of: Amount) -> bool:
@@ -126,7 +123,7 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     if len(found) == 1:
         if not stated:
             return None
-        return _ranked(ranking, label, found, (), 0, value=stated[0].value, heads=(stated[0],)), False
+        return Ranked(ranking, label, (), covered=_covered(found), heads=(stated[0],), value=stated[0].value), False
     if ranking.kind == "median" or (ranking.kind == "sum" and len(stated) < len(found)):
         return None
     rows = [row for each in found for row in each.rows if row.rank]
@@ -137,26 +134,10 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     by = f" / {len(values)}" if ranking.kind == "mean" else ""
     computed = finder.compute(f"print(round(sum([{listed}]){by}, 4))", "Calculate over all countries.")
     result = round(total / len(values), 2) if by else total
-    return _ranked(
-        ranking, label, found, (), 0, value=written(result, like), heads=() if by else tuple(stated)
-    ), computed
+    heads = () if by else tuple(stated)
+    return Ranked(ranking, label, (), covered=_covered(found), heads=heads, value=written(result, like)), computed
 
 
-def _first(read: Table) -> Fact:
-    return next(head for head in read.heads if "countries have a figure" in head.line)
-
-
-def _ranked(
-    ranking: Ranking,
-    label: str,
-    found: Sequence[Table],
-    rows: Sequence[Row],
-    count: int,
-    *,
-    after: tuple[Row, ...] = (),
-    territories: tuple[Row, ...] = (),
-    value: str = "",
-    heads: tuple[Fact, ...] = (),
-) -> Ranked:
-    covered = tuple(Coverage(each.place, each.have, each.all, _first(each)) for each in found)
-    return Ranked(ranking, label, tuple(rows), count, after, territories, covered, heads, value)
+def _covered(found: Sequence[Table]) -> tuple[Coverage, ...]:
+    first = (next(head for head in each.heads if "countries have a figure" in head.line) for each in found)
+    return tuple(Coverage(each.place, each.have, each.all, line) for each, line in zip(found, first, strict=True))

@@ -63,6 +63,10 @@ _ELSEWHERE = re.compile(
     r"东南亚|东亚|北欧|西欧|东欧|南欧|拉丁美洲|加勒比|欧盟|北非|西非|东非|南非|中非"
 )
 """Groups of countries for which there is no comparison, and countries with the name of a region in theirs."""
+_LISTED = re.compile(
+    r"south[- ](?:asia|america)n?|central[- ]asian?|north[- ]american?|central america(?:n)? and (?:the )?caribbean"
+)
+"""Regions with a comparison whose names have those of other groups in them."""
 _ASKS = re.compile(
     r"\b(?:which|what|whose|name|list|rank|give|show|find|tell|top)\b.{0,60}?\b(?:countr(?:y|ies)|nations?|states?|"
     r"economy|economies|places?|land)\b|\bwhere\b|\bwho\b|\btop (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b|"
@@ -171,23 +175,11 @@ def asked(q: Question) -> Ranking | None:
     bare = masked = text
     place = ""
     for name, pattern in _REGIONS:
-        edged = "|".join(rf"(?<![a-z])(?:{each})(?![a-z])" for each in [pattern])
+        edged = rf"(?<![a-z])(?:{pattern})(?![a-z])"
         if re.search(edged, bare):
             place = place or name
             bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
-    if (
-        q.relation
-        or q.pick
-        or q.years
-        or _ELSEWHERE.search(
-            re.sub(
-                r"south[- ](?:asia|america)n?|central[- ]asian?|"
-                r"north[- ]american?|central america(?:n)? and (?:the )?caribbean",
-                " ",
-                text,
-            )
-        )
-    ):
+    if q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
         return None
     kind, most, first = _kind(text, place)
     if kind is None:
@@ -238,12 +230,8 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
 
 
 def _telling(token: str) -> bool:
-    return (
-        token not in _IGNORED
-        and token not in STOP_WORDS
-        and token not in filler()
-        and not (token.isdigit() or count_of(token))
-    )
+    known = any(token in words for words in (_IGNORED, STOP_WORDS, filler()))
+    return not (known or token.isdigit() or count_of(token))
 
 
 def _left(q: Question, label: str) -> set[str]:

@@ -16,6 +16,8 @@ NAMED = 60
 """Most names of countries past a threshold to list."""
 _DIVIDED = {"Asia", "Central Asia", "Europe"}
 """Places that readers may expect to have other countries."""
+_DATED = re.compile(r"([(（])(?:([^()（）]*)[,，] ?)?((?:1[5-9]|20)\d\d[^()（）,，]*)([)）])$")
+"""The year behind a figure, with the remark before it."""
 _COVERED = re.compile(r"countries have a figure(, \d{4}(?: to \d{4})?)?")
 
 
@@ -28,9 +30,9 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     named = {"label": label, "a_label": chinese.a_measure(w, found.label), "place": place, "which": which}
     lines = []
     if ranking.kind == "top":
-        lines += _tops(found, named, w)
-        if found.after:
-            lines.append(w["next"].format(rows=_listed(found.after)))
+        lines.append(_top(found, named, w))
+        if ranking.first > 1 or found.after:
+            lines.append(_table(found, named, w))
         if found.territories:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
     elif ranking.kind == "count":
@@ -47,20 +49,31 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     return [*lines, " ".join([*covered, *divided])]
 
 
-def _tops(found: Ranked, named: dict[str, str], w: dict[str, str]) -> list[str]:
-    rows = found.rows
-    first = rows[0]
+def _top(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
+    rows, first = found.rows, found.rows[0]
+    marks = "] [".join(str(n) for n in dict.fromkeys(row.fact.n for row in rows))
     if found.ranking.first > 1:
-        listed = (f"{n}. **{row.name}**: {row.fact.value} [{row.fact.n}]" for n, row in enumerate(rows, 1))
-        said = [w["tops"].format(count=len(rows), **named) + "\n\n" + "\n".join(listed)]
-        if len(rows) > found.ranking.first:
-            figures = [row.amount.value for row in rows]
-            said.append(w["cut"].format(count=figures.count(figures[-1]), rank=1 + figures.index(figures[-1])))
-        return said
+        return w["tops"].format(names=chinese.listed([f"**{row.name}**" for row in rows], w), n=marks, **named)
     if found.count > 1:
         names = ", ".join(f"**{row.name}**" for row in rows[:TIED]) + (" …" if found.count > len(rows[:TIED]) else "")
-        return [w["tied"].format(count=found.count, value=first.fact.value, names=names, n=first.fact.n, **named)]
-    return [w["top"].format(name=first.name, value=_bold(first.fact.value), n=first.fact.n, **named)]
+        return w["tied"].format(count=found.count, value=first.fact.value, names=names, n=first.fact.n, **named)
+    return w["top"].format(name=first.name, value=_bold(first.fact.value), n=first.fact.n, **named)
+
+
+def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
+    """Return a table of the countries in order; equal figures have the same rank."""
+    rows = (*found.rows, *found.after)
+    figures = [row.amount.value for row in rows]
+    label = named["label"][:1].upper() + named["label"][1:]
+    heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
+    lines = [heads, re.sub(r"[^|]+", "---", heads)]
+    for row in rows:
+        dated = _DATED.search(row.fact.value)
+        rest = f"{dated[1]}{dated[2]}{dated[4]}" if dated and dated[2] else ""
+        value = f"{row.fact.value[: dated.start()]}{rest}" if dated else row.fact.value
+        rank, year = 1 + figures.index(row.amount.value), dated[3] if dated else "–"
+        lines.append(f"| {rank} | {row.name} | {value.strip()} | {year} [{row.fact.n}] |")
+    return "\n".join(lines)
 
 
 def _listed(rows: Sequence[Row]) -> str:

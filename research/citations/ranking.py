@@ -1,0 +1,66 @@
+"""Rankings: pages with one measure and a line for each name, such as `Japan (rank 3): 85.2 years`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from research.citations.language import listed, pattern, says, unnamed, words
+from research.quantities import quantities
+
+_ROW = re.compile(r"[\s#>*+•-]*(.{1,200}?) \((?:rank (\d{1,9})(, [a-z]+)?|[^()\d]+)\): (.+)")
+"""Name, rank, end and value; some names are without a rank."""
+_HEAD = re.compile(r"([^:]{1,200}) in ([^:]{1,100}): ")
+_STATED = re.compile(rf"(?:{pattern('rank').pattern})[^\d,，;；.。]{{0,80}}?(?<!\d)(\d{{1,4}})(?![\d.]|,\d)", re.I)
+"""A rank that a claim states as a number: `Rank in Europe: 3`."""
+
+
+class Rank(Struct, frozen=True):
+    """A place in a ranking from its top, and from its end where the last is marked, and how many share it."""
+
+    high: int
+    low: int
+    shared: int
+
+
+class Row(Struct, frozen=True):
+    """A line of a ranking."""
+
+    line: str
+    name: str
+    measure: str
+    value: str
+    rank: Rank
+    around: str
+    """What a claim may say of the place, in all languages."""
+    place: frozenset[str]
+    """Words of the place that a claim of a rank must have; none for the world."""
+
+
+def rows(title: str, lines: Sequence[str]) -> Iterator[Row]:
+    """Yield the rows of a ranking, whose measure is the end of its title; none if the lines are not of one."""
+    found = {line: row for line in lines if (row := _ROW.fullmatch(line))}
+    ranks = [int(row[2] or 0) for row in found.values()]
+    measure, place = title.rpartition(" · ")[2], ""
+    for head in filter(None, map(_HEAD.match, lines)):
+        if measure in (head[1], f"{head[1]}, {head[2]}"):
+            measure, place = head.groups()
+    last = max((int(row[2]) for row in found.values() if row[3] and says("low", row[3])), default=0)
+    everywhere = says("world", place)
+    around = f"{title} {' '.join(listed('world')) if everywhere else place}"
+    for line, row in found.items() if any(ranks) else ():
+        high, shared = int(row[2] or 0), ranks.count(int(row[2] or 0))
+        low = last + ranks.count(last) + 1 - high - shared if last and high else 0
+        required = frozenset[str]() if everywhere else words(place) - unnamed()
+        yield Row(line, row[1], measure, row[4], Rank(high, low, shared), around, required)
+
+
+def without_ranks(text: str) -> tuple[str, tuple[int, ...]]:
+    """Return a claim with spaces for the ranks that it states, and these."""
+    spans = {(each.start, each.end, int(each.value)) for each in quantities(text) if each.kind == "ordinal"}
+    spans |= {(*each.span(1), int(each[1])) for each in _STATED.finditer(text)}
+    for start, end, _ in spans:
+        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+    return text, tuple(rank for *_, rank in sorted(spans))
