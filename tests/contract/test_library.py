@@ -170,7 +170,7 @@ def test_a_quote_has_all_lines_that_fit_as_well_and_only_whole_ones(world: Libra
 
 
 def test_a_comparison_is_quoted_with_the_line_of_the_country_asked_about(world: Library) -> None:
-    found = {passage.title: passage.quote for passage in world.search("Norway electricity generation sources")}
+    found = {passage.title: passage.quote for passage in world.search("Norway rank electricity generation sources")}
     ranking = found["Country comparison · Electricity generation sources, hydroelectricity"]
     assert "Norway (rank 10): 89.1% of total installed capacity (2023 est.)" in ranking.split("\n")
 
@@ -189,7 +189,19 @@ def test_what_the_query_names_ranks_before_what_contains_its_words(world: Librar
 
 def test_documents_that_do_not_mention_what_the_query_names_are_left_out(world: Library) -> None:
     found = world.search("Norway electricity generation sources")
-    assert len(found) > 3 and all("Norway" in f"{each.title} {each.quote}" for each in found)
+    assert found and all("Norway" in f"{each.title} {each.quote}" for each in found)
+
+
+def test_a_ranking_is_a_result_beside_the_figure_that_it_repeats_only_if_the_query_is_about_ranks(
+    world: Library,
+) -> None:
+    ranking = "Country comparison · Life expectancy at birth, total population"
+    figure, place = (
+        [each.title for each in world.search(f"{what}life expectancy at birth Japan total population")]
+        for what in ("", "rank by ")
+    )
+    assert "Japan · People and Society" in {*figure} & {*place}
+    assert ranking in place and ranking not in figure
 
 
 def test_no_document_of_another_collection_is_left_out(tmp_path: Path) -> None:
