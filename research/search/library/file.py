@@ -40,8 +40,12 @@ class LibraryFile:
         """Return this thread's connection."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
+            from filelock import FileLock
+
             self._local.connection = connection = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
+            # SQLite reports a change of the journal mode as locked, without waiting, when another process is making it.
+            with FileLock(f"{self.path}.lock"):
+                connection.execute("PRAGMA journal_mode = WAL")
             # A power cut may lose the last commits, which is acceptable: the library can be rebuilt from its sources.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
