@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from statistics import median
 from typing import TYPE_CHECKING
 
-from research.text import clip, content_tokens, line_tokens, sentences
+from research._util.glossary import terms
+from research.text import clip, content_tokens, has_cjk, line_tokens, sentences
 
 if TYPE_CHECKING:
     from research.types import Embedder
@@ -22,6 +24,9 @@ _BESIDE, _ANYHOW = 0.2, 3
 """Part of the way from the median score of a page's lines to the best one below which a line is left out, once a third of
 the limit is used."""
 
+_DICE = 0.5
+"""Least Dice coefficient of a Chinese and an English word that say the same: the labels that contain both, of those of each."""
+
 _LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
 _CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
 
@@ -31,8 +36,8 @@ def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) ->
 
     The score for words is the share of the goal's tokens in the line, each weighted by its rarity among the lines.
     """
-    wanted = set(content_tokens(goal))
-    held = [line_tokens(line) & wanted for line in lines]
+    wanted = wordings(goal)
+    held = [said(wanted, line_tokens(line)) for line in lines]
     frequency = Counter(token for tokens in held for token in tokens)
     weight = {token: math.log(1 + len(lines) / (1 + frequency[token])) for token in wanted}
     total = math.fsum(weight.values()) or 1.0
@@ -41,6 +46,33 @@ def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) ->
         vectors = embedder.encode([goal, *lines])
         found = [a + max(0.0, float(b)) for a, b in zip(found, vectors[1:] @ vectors[0], strict=True)]
     return found
+
+
+def wordings(goal: str) -> dict[str, frozenset[str]]:
+    """Return the goal's tokens that are not stop words, each with the tokens by which a text may say it."""
+    return {word: ways(word) for word in content_tokens(goal)}
+
+
+def said(wanted: Mapping[str, frozenset[str]], tokens: Set[str]) -> set[str]:
+    """Return the words that the tokens of a text say, in one of their wordings."""
+    return {word for word, spoken in wanted.items() if not spoken.isdisjoint(tokens)}
+
+
+@lru_cache(maxsize=4_096)
+def ways(word: str) -> frozenset[str]:
+    """Return a word and, if it is Chinese, the English word that goes with it in the labels of the glossary.
+
+    (Dice 1945; as Smadja, McKeown, Hatzivassiloglou 1996 translate collocations.)
+    """
+    if not has_cjk(word):
+        return frozenset([word])
+    labels = terms("label") | terms("measure")
+    held = {label for label, chinese in labels.items() if word in chinese}
+    both = Counter(token for label in held for token in line_tokens(label))
+    every = Counter(token for label in labels for token in line_tokens(label))
+    dice = {token: 2 * n / (len(held) + every[token]) for token, n in both.items()}
+    best = max(dice.values(), default=0.0)
+    return frozenset([word, *(token for token, value in dice.items() if value == best >= _DICE)])
 
 
 def reduce(text: str, goal: str, limit: int, embedder: Embedder | None = None) -> str:

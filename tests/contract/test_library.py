@@ -142,6 +142,9 @@ def test_the_factbook_is_indexed_once(world: Library, documents: dict[str, factb
         ("cote d'ivoire cocoa exports", "Côte d'Ivoire · Economy"),
         ("highest point in Japan", "Japan · Geography"),
         ("芬兰 real GDP per capita", "Finland · Economy"),
+        ("挪威 发电 来源", "Norway · Energy"),
+        ("越南 宗教 信仰", "Vietnam · People and Society"),
+        ("土耳其 地震 灾害", "Turkey · Geography"),
     ],
 )
 def test_the_section_with_the_answer_ranks_first(world: Library, query: str, title: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.search.relevance import best_quote, reduce
+from research.search.relevance import best_quote, reduce, ways
 
 
 def test_lines_relevant_to_the_goal_are_kept_in_order() -> None:
@@ -46,3 +46,8 @@ def test_of_lines_that_fit_equally_well_the_shortest_is_quoted() -> None:
 def test_of_lines_that_fit_equally_well_one_beside_the_words_that_it_lacks_is_quoted() -> None:
     text = "May\nThe grid fee is 4 cent.\nNothing else.\nJune\nThe grid fee was set at 5 cent."
     assert "The grid fee was set at 5 cent." in best_quote([text], "grid fee June")
+
+
+@pytest.mark.parametrize(("chinese", "english"), [("发电", {"generation"}), ("宗教", {"religion"}), ("结构主义", set())])
+def test_a_chinese_word_is_also_looked_for_in_english(chinese: str, english: set[str]) -> None:
+    assert ways(chinese) == {chinese, *english}

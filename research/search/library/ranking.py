@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct
 
 from research.search.library import storage
 from research.search.library.factbook import Document
-from research.search.relevance import scores
+from research.search.relevance import said, scores, ways, wordings
 from research.text import STOP_WORDS, content_tokens, line_tokens, segment, without_accents
 
 _WORDS = 64
@@ -56,10 +57,13 @@ def shelves(connection: sqlite3.Connection, scope: Sequence[int] | None) -> list
 
 
 def query_words(query: str) -> list[str]:
-    """Return the query's words without stop words, or all if none is left; words in capitals (`US`, `WHO`) are names."""
+    """Return the query's words without stop words, or all if none is left; words in capitals (`US`, `WHO`) are names.
+
+    Chinese ones are followed by the English words that say the same.
+    """
     words = list(dict.fromkeys(_WORD.findall(segment(query))))
     kept = [word for word in words if word.lower() not in STOP_WORDS or (word.isupper() and len(word) > 1)]
-    return (kept or words)[:_WORDS]
+    return list(dict.fromkeys([*(kept or words), *chain.from_iterable(sorted(ways(word)) for word in kept)]))[:_WORDS]
 
 
 def by_words(
@@ -119,13 +123,13 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
     so that the best of poor matches does not win.  A rank by meaning has weight 0.5: vectors confuse countries and names
     more often than words do.  Of the documents that contain much of the query, those about what it names come first.
     """
-    wanted = frozenset(content_tokens(query))
+    wanted = wordings(query)
     held: dict[Document, set[str]] = {}
     places: dict[Document, tuple[int, int]] = {}
     for shelf, ranking in enumerate(by_words):
         for document, text in ranking:
             lines = (document.title, document.names, *text.split("\n"))
-            held.setdefault(document, set()).update(*(wanted & line_tokens(line) for line in lines))
+            held.setdefault(document, set()).update(*(said(wanted, line_tokens(line)) for line in lines))
         for rank, document in enumerate(dict.fromkeys(document for document, _ in ranking), 1):
             places[document] = shelf, rank
     coverage = dict(zip(held, scores(query, [" ".join(words) for words in held.values()]), strict=True))
@@ -134,7 +138,7 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
     for n, document in enumerate(dict.fromkeys(document for document, _ in by_meaning), 1):
         score[document] = score.get(document, 0.0) + _MEANING / (_FUSION + n)
     most = max(coverage.values(), default=0.0)
-    for document in _named([each for each in held if coverage[each] >= _NAMED * most], wanted):
+    for document in _named([each for each in held if coverage[each] >= _NAMED * most], frozenset(wanted)):
         score[document] += 1
     found = [
         Ranked(document, score[document], coverage.get(document, 0.0), places.get(document, (-1, 0))[0])
@@ -162,20 +166,22 @@ def to_the_point(
         return list(ranked)
     homes = {collections.get(document.url) for document in subjects}
     most = max(each.coverage for each in ranked)
-    words = {word: re.compile(rf"(?<![a-z]){re.escape(word)}", re.I) for word in rest.union(*names)}
+    words = {
+        word: re.compile(rf"(?<![a-z])(?:{'|'.join(map(re.escape, ways(word)))})", re.I) for word in rest.union(*names)
+    }
     sections = [
         each for each in ranked if _SECTION in each.document.title and collections.get(each.document.url) in homes
     ]
 
-    def said(text: str) -> set[str]:
+    def held(text: str) -> set[str]:
         return {word for word, pattern in words.items() if pattern.search(text)}
 
     def tells(each: Ranked) -> bool:
         title, text = (without_accents(part) for part in (each.document.title, "\n".join(texts(each.document))))
         if each.document in subjects:
-            fits = not rest.isdisjoint(said(f"{title}\n{text}"))
+            fits = not rest.isdisjoint(held(f"{title}\n{text}"))
         else:
-            told = (said(f"{title}\n{line}") for line in text.split("\n"))
+            told = (held(f"{title}\n{line}") for line in text.split("\n"))
             fits = any(2 * len(rest & line) >= len(rest) and any(name <= line for name in names) for line in told)
         return fits and each.coverage >= _STRAY * most
 
