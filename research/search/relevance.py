@@ -60,11 +60,11 @@ def said(wanted: Mapping[str, frozenset[str]], tokens: Set[str]) -> set[str]:
 
 @lru_cache(maxsize=4_096)
 def ways(word: str) -> frozenset[str]:
-    """Return a word and, if it is Chinese, the English word that goes with it in the labels of the glossary.
+    """Return a word and, if it is Chinese and no single character, the English one that goes with it in the glossary's labels.
 
     (Dice 1945; as Smadja, McKeown, Hatzivassiloglou 1996 translate collocations.)
     """
-    if not has_cjk(word):
+    if not has_cjk(word) or len(word) < 2:
         return frozenset([word])
     labels = terms("label") | terms("measure")
     held = {label for label, chinese in labels.items() if word in chinese}

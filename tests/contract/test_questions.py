@@ -70,6 +70,26 @@ def test_a_share_is_answered_with_a_part_of_the_whole(bench: Workbench, question
     assert "%" in view.answer
 
 
+WHOLES = [
+    ("How is land divided up in Peru and Bolivia?", ["Land use, forest", "Peru", "Bolivia"]),
+    (
+        "From what does Chile get its electricity?",
+        ["Electricity generation sources, hydroelectricity", "wind", "solar"],
+    ),
+    ("加纳的经济由哪几个产业构成？", ["农业占GDP的比重", "工业占GDP的比重", "服务业占GDP的比重"]),
+]
+
+
+@pytest.mark.parametrize(("question", "said"), WHOLES)
+def test_a_question_for_all_parts_of_a_whole_is_answered_with_a_table_of_them(
+    bench: Workbench, question: str, said: list[str]
+) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "answered" and "| --- |" in view.answer
+    assert all(each in view.answer for each in said)
+    assert {citation.status for citation in view.citations} == {"supported"}
+
+
 @pytest.mark.parametrize(
     "question",
     [

@@ -48,6 +48,8 @@ def test_of_lines_that_fit_equally_well_one_beside_the_words_that_it_lacks_is_qu
     assert "The grid fee was set at 5 cent." in best_quote([text], "grid fee June")
 
 
-@pytest.mark.parametrize(("chinese", "english"), [("发电", {"generation"}), ("宗教", {"religion"}), ("结构主义", set())])
+@pytest.mark.parametrize(
+    ("chinese", "english"), [("发电", {"generation"}), ("宗教", {"religion"}), ("结构主义", set())]
+)
 def test_a_chinese_word_is_also_looked_for_in_english(chinese: str, english: set[str]) -> None:
     assert ways(chinese) == {chinese, *english}

@@ -13,7 +13,7 @@ from research.models.extractive.arithmetic import amount_of, amounts_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
-from research.models.extractive.meaning import made
+from research.models.extractive.meaning import made, masked, vetoed
 from research.models.extractive.measured import measured_in
 from research.models.extractive.phrasebook import Kind, Measure, measures
 from research.models.extractive.question import Question, Target
@@ -313,13 +313,14 @@ def measure_of(text: str) -> Measure | None:
 def counted(text: str, targets: Sequence[Target], nearest: Sequence[str]) -> Measure | None:
     """Return the product that gives the number asked for where the label found is a share or a rate; None if none does.
 
-    A label that is only the nearest one counts if the likeliest measure agrees with it.
+    A label that is only the nearest one counts if the likeliest measure agrees with it, and the words ask for nothing else.
     """
     if len(targets) > 1 or not (targets or nearest) or measured_in(text) != "count":
         return None
     label = targets[0].label if targets else nearest[0]
     products = [each for each in measures().values() if each.kind == "product" and each.labels[0] == label]
-    return products[0] if products and (targets or made(text).measure == products[0]) else None
+    nearest_meant = not vetoed(masked(text), label) and made(text).measure in products
+    return products[0] if products and (targets or nearest_meant) else None
 
 
 def with_measure(q: Question, text: str, measure: Measure | None) -> Question | None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from research.models.extractive.covering import tokens_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
+from research.models.extractive.meaning import wholes
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Action, Finding, Verdict
 from research.text import tokens
 
+_LEFT = 15.0
+"""Most that the parts of a whole may lack of 100 % together: some of a GDP belongs to no sector."""
 PAGES = 3
 """Pages about a thing to read for one fact before it counts as missing."""
 
@@ -118,6 +123,26 @@ class Finder:
             return Finding(subject, target, best)
         self.missing.append(f"{subject}: {goal}")
         return None
+
+    def parts(self, finding: Finding) -> list[Finding]:
+        """Return all parts of the whole that is asked for, the largest first, if a line is one of them; else that line.
+
+        They are shares of one source that add up to about 100 %.
+        """
+        fact, whole = finding.fact, finding.target.label
+        if fact.label not in wholes().get(whole, ()):
+            return [finding]
+        lines = [each for each in self.evidence.facts if each.url == fact.url and each.label in wholes()[whole]]
+        shares = {each: each.quantity.value for each in lines if each.quantity and each.quantity.unit == "%"}
+        if not shares:
+            return [finding]
+        if self.acting and fact.url not in self.evidence.visited:
+            self.act("visit", {"url": fact.url, "goal": whole}, f"Read {fact.title} for {whole}.")
+        elif abs(sum(shares.values()) - 100) <= _LEFT:
+            return [replace(finding, fact=each) for each in sorted(shares, key=lambda each: -shares[each])]
+        else:
+            self.missing.append(f"{finding.subject}: {whole}")
+        return []
 
     def _earlier(self, fact: Fact, year: int | None) -> bool:
         """Return whether a line of a series may have a later one in its document, which was not read yet."""

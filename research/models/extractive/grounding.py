@@ -11,7 +11,7 @@ import msgspec
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import counted, measure_of, with_measure
 from research.models.extractive.lexicon import concepts, filler
-from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
+from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed, wholes
 from research.models.extractive.measured import relative
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
 from research.models.extractive.phrasebook import entries, vocabulary
@@ -140,7 +140,7 @@ def grounded(question: Question) -> Question:
     return msgspec.structs.replace(
         named,
         doubtful=frozenset(),
-        targets=targets,
+        targets=tuple(map(_in_parts, targets)),
         rank=False,
         nearest=nearest if not targets else (),
         guessed=guessed,
@@ -324,6 +324,12 @@ def _target(
         return tuple(Target(each.label, exact=True, asked=text) for each in plain), found.ranked
     also = tuple(label for label in found.ranked if label != best and _same(label, best))
     return (Target(best, exact=True, also=also, asked=text),), found.ranked
+
+
+def _in_parts(target: Target) -> Target:
+    """Return the target, which the parts of what it asks for answer together."""
+    parts = wholes().get(target.label, ())
+    return msgspec.structs.replace(target, exact=True, also=(*target.also, *parts)) if parts else target
 
 
 def says_label(question: Question) -> bool:

@@ -67,6 +67,17 @@ class Reading(Struct, frozen=True):
         return max(others, default=0.0) <= self.shares[self.label] / 2
 
 
+@cache
+def wholes() -> dict[str, tuple[str, ...]]:
+    """Return the labels of wholes, such as `Land use`, with those of their parts, such as `Land use, forest`."""
+    found: dict[str, tuple[str, ...]] = {}
+    for label in labels():
+        whole = label.rpartition(", ")[0]
+        if whole and whole in labels():
+            found[whole] = (*found.get(whole, ()), label)
+    return found
+
+
 class Weights(Struct, frozen=True):
     """Settings of the correction, measured by `bench.phrasebook`, and of the decisions, by `bench.sureness`."""
 
@@ -358,7 +369,17 @@ def adjusted(text: str, scores: dict[str, float], by: Weights = MEASURED) -> dic
             elif contrasts()[i][j].usual:
                 score += by.usual
         new[label] = score + (by.lexicon if label in found else 0.0)
+    for whole in wholes():
+        new[whole] -= SURELY if _names_part(said, whole) else 0.0
     return new
+
+
+def _names_part(text: str, whole: str) -> bool:
+    """Return whether a question has a word of the wordings of one part of a whole, and of no other part nor the whole."""
+    said, _ = explained()
+    asked = {stem(word) for word in content_tokens(text)} - said[whole]
+    parts = [each for label, each in said.items() if label.startswith(f"{whole}, ")]
+    return any(sum(word in each for each in parts) == 1 for word in asked)
 
 
 def _shares(scores: dict[str, float]) -> dict[str, float]:

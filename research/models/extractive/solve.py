@@ -25,6 +25,7 @@ from research.models.extractive.fitting import (
 )
 from research.models.extractive.followup import understand
 from research.models.extractive.free import free
+from research.models.extractive.meaning import wholes
 from research.models.extractive.own import better
 from research.models.extractive.patterns import COMPARATIVE, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary
@@ -134,7 +135,7 @@ class Solver:
             return self._end(naming(self.evidence, q, subjects, used), chosen=subjects[0])
         if q.operation == "growth":
             return self._growth(subjects, targets)
-        if q.operation in ("compare", "sum", "mean") and len(subjects) > 1:
+        if q.operation in ("compare", "sum", "mean") and len(subjects) > 1 and targets[0].label not in wholes():
             listed = q.operation == "compare" and not WEIGHS.search(q.text.lower())
             return self._listed(subjects, targets) if listed else self._compare(subjects, targets)
         return self._lookup(subjects, targets)
@@ -168,7 +169,9 @@ class Solver:
         findings = [self.finder.find(s, t, y) for s in subjects for t in wanted for y in years]
         if self.finder.actions:
             return self._more()
-        found = [finding for finding in findings if finding]
+        found = [part for finding in findings if finding for part in self.finder.parts(finding)]
+        if self.finder.actions:
+            return self._more()
         if wanted and wanted[0].asked == wanted[-1].asked and not any(f.target == wanted[0] for f in found):
             found = []  # of one clause the likeliest label is missing, so the others say something else
         absent = [finding.fact for finding in found if _ABSENT.search(finding.fact.value)]

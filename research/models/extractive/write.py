@@ -12,6 +12,7 @@ from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, y
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
+from research.models.extractive.meaning import wholes
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
@@ -76,6 +77,7 @@ _WORDS = {
         "grown": "{subject}: {label} {verb}, {span}.",
         "of_year": "{name} {year}",
         "other_one": "{name} {value} [{n}]",
+        "part": "Part",
         "evidence": "Evidence",
         "count": "{subject} has {count} of them: {value} [{n}].",
         "yes": "Yes.",
@@ -160,6 +162,7 @@ _WORDS = {
         "grown": "{subject}的{label}{verb}，{span}。",
         "of_year": "{name}{year}年",
         "other_one": "{name}为{value} [{n}]",
+        "part": "组成部分",
         "evidence": "依据",
         "count": "{subject} 共有 {count} 个：{value} [{n}]。",
         "yes": "是。",
@@ -306,7 +309,22 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     if verdict.chosen and verdict.findings:
         first = verdict.findings[0]
         return [w["is"].format(name=f"**{verdict.chosen}**", n=first.fact.n)]
+    several = len(verdict.findings) > len({finding.subject for finding in verdict.findings})
+    if several and len(q.targets) == 1 and q.targets[0].label in wholes():
+        return _parts(verdict.findings, w)
     return [_sentence(finding, w) for finding in verdict.findings]
+
+
+def _parts(findings: Sequence[Finding], w: dict[str, str]) -> list[str]:
+    """Return the largest part of each thing, then a table of all parts, the largest of the first thing first."""
+    cells: dict[str, dict[str, str]] = {}
+    for each in findings:
+        cells.setdefault(each.fact.label, {})[each.subject] = f"{each.fact.value} [{each.fact.n}]"
+    names = dict.fromkeys(each.subject for each in findings)
+    first = [next(each for each in findings if each.subject == name) for name in names]
+    rows = [[w["part"], *names], ["---"] * (1 + len(names))]
+    rows += [[label, *(found.get(name, "–") for name in names)] for label, found in cells.items()]
+    return [*(_sentence(each, w) for each in first), "\n".join(f"| {' | '.join(row)} |" for row in rows)]
 
 
 def _yes(decided: bool | None, w: dict[str, str]) -> list[str]:
