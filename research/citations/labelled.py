@@ -310,14 +310,10 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     text = re.sub(r"`[^`]*`", " ", claim)
     if any("population" in cell.label for cell in cells):
         text = _people().sub(lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else _PEOPLE, text)
-    names = dict.fromkeys(
-        [
-            *(part for title in titles for part in re.split(" · |, ", title)),
-            *(name for cell in cells for name in cell.names),
-        ]
-    )
+    parts = [part for title in titles for part in re.split(" · |, ", title)]
+    names = tuple(dict.fromkeys([*parts, *(name for cell in cells for name in cell.names)]))
     if has_cjk(text) and any(not has_cjk(name) for name in names):
-        text = _in_english(text, tuple(names))
+        text = _in_english(text, names)
     text, ranks = without_ranks(_rates(text)) if any(cell.rank for cell in cells) else (_rates(text), ())
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
