@@ -75,10 +75,8 @@ class Seen:
     def __init__(self, sources: Sequence[Source], question: str) -> None:
         self.number: dict[str, int] = {}
         for source in sources:
-            self.number.setdefault(plain(source.url), source.n)
-            doi = str(source.csl.get("DOI", ""))
-            if doi:
-                self.number.setdefault(plain(doi), source.n)
+            for address in filter(None, (source.url, str(source.csl.get("DOI", "")))):
+                self.number.setdefault(plain(address), source.n)
         self._texts = [question, *(part for source in sources for part in (source.title, source.quote))]
 
     @cached_property
