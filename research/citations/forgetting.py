@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import pairwise
 
 from msgspec import Struct
 
 from research.citations.checking import check, check_claim
-from research.citations.marks import Statement, normalised, statements, without_marks
+from research.citations.marks import statements, without_marks
 from research.text import content_tokens, numbers
 from research.types import HOLDS, Source
 
@@ -46,25 +47,19 @@ def losses(reports: Sequence[tuple[int, str]], sources: Sequence[Source]) -> lis
 
     Supported is what the check of citations calls so, statement by statement, against all passages of the sources.
     """
-    supported: dict[tuple[str, tuple[int, ...]], bool] = {}
 
-    def holds(statement: Statement) -> bool:
-        key = statement.text, statement.numbers
-        if key not in supported:
-            own = [source for source in sources if source.n in statement.numbers]
-            supported[key] = any(each.status in HOLDS for each in check(statement.text, own))
-        return supported[key]
+    @cache
+    def holds(text: str) -> bool:
+        return any(each.status in HOLDS for each in check(text, sources))
 
     found: list[Loss] = []
-    before: list[str] | None = None
-    for number, text in reports:
-        stated = statements(normalised(text))
-        claims = [without_marks(each.text) for each in stated]
-        if before is not None:
-            known = set(claims)
-            gone = [claim for claim in before if claim not in known and not restated(claim, claims)]
-            found.append(Loss(number, len(before), tuple(gone)))
-        before = list(dict.fromkeys(without_marks(each.text) for each in stated if each.numbers and holds(each)))
+    for (_, before), (number, after) in pairwise(reports):
+        claims = [without_marks(each.text) for each in statements(after)]
+        known = set(claims)
+        cited = (each.text for each in statements(before) if each.numbers)
+        supported = list(dict.fromkeys(without_marks(text) for text in cited if holds(text)))
+        gone = [claim for claim in supported if claim not in known and not restated(claim, claims)]
+        found.append(Loss(number, len(supported), tuple(gone)))
     return found
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
 from typing import Any, Final, Literal
 
 import msgspec
@@ -175,17 +177,12 @@ def excerpts(pair: Pair) -> tuple[str, ...]:
 def batches(entries: Sequence[Entry]) -> Iterator[list[Entry]]:
     """Yield the entries in batches of at most `BATCH` and about `BATCH_TOKENS`; an excerpt counts once a batch."""
     batch: list[Entry] = []
-    size, shown = 0, set[str]()
-    for pair, texts in entries:
-        claim = estimate_tokens(pair.claim)
-        own = claim + sum(estimate_tokens(text) for text in texts if text not in shown)
-        if batch and (len(batch) == BATCH or size + own > BATCH_TOKENS):
+    for entry in entries:
+        read = {text for pair, texts in [*batch, entry] for text in (pair.claim, *texts)}
+        if batch and (len(batch) == BATCH or sum(map(estimate_tokens, read)) > BATCH_TOKENS):
             yield batch
-            batch, size, shown = [], 0, set()
-            own = claim + sum(map(estimate_tokens, texts))
-        batch.append((pair, texts))
-        shown.update(texts)
-        size += own
+            batch = []
+        batch.append(entry)
     if batch:
         yield batch
 
@@ -239,13 +236,9 @@ def judge_messages(entries: Sequence[tuple[str, Sequence[str]]], language: str =
 
 def _ranges(numbers: Iterable[int]) -> str:
     """Return numbers such as `1-4, 7`."""
-    spans: list[list[int]] = []
-    for number in sorted(numbers):
-        if spans and number == spans[-1][-1] + 1:
-            spans[-1][1:] = [number]
-        else:
-            spans.append([number])
-    return ", ".join("-".join(map(str, span)) for span in spans)
+    runs = groupby(enumerate(sorted(numbers)), key=lambda each: each[1] - each[0])
+    spans = ([number for _, number in run] for _, run in runs)
+    return ", ".join("-".join(map(str, dict.fromkeys((span[0], span[-1])))) for span in spans)
 
 
 def read_verdicts(text: str, model: str, batch: Sequence[Entry]) -> dict[Pair, Judgement]:
@@ -308,11 +301,9 @@ class ModelVerifier:
         """Return one judgement for each pair; `unverified` where the reply cannot be read."""
         found: dict[Pair, Judgement] = {}
         for steps in inquiries(self._model, pairs, found):
-            try:
+            with suppress(StopIteration):
                 inquiry = next(steps)
                 while True:
                     inquiry = steps.send(self._ask(inquiry))
-            except StopIteration:
-                continue
         silent = Judgement(self.name, "unverified", reason=str(because("no usable reply")))
         return [found.get(pair) or silent for pair in pairs]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research._util.glossary import chinese_places, english_labels, terms
-from research.citations.language import links, listed, pattern, spoken, unnamed, words
+from research.citations.language import listed, pattern, spoken, unnamed, words
 from research.citations.marks import sentences_of
 from research.citations.ranking import Rank, rows, without_ranks
 from research.quantities import Quantity, quantities
@@ -102,26 +102,10 @@ def _rates(text: str) -> str:
     return _PER_WORD.sub(lambda each: f" per {SCALES[each[1].casefold()]:,.0f} ", text)
 
 
-def _joined(pairs: Iterable[tuple[str, str]]) -> str:
-    return "; ".join(f"{name}: {cell}" for name, cell in pairs)
-
-
-def _queried(source: Source) -> bool:
-    return source.url.startswith("library://") and "#" in source.url and source.quote.startswith("Result of ")
-
-
-def _result(lines: Sequence[str]) -> tuple[tuple[str, ...], str, list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Return the columns of a result, where its rows are from, its rows, and those used, with their head and rule."""
-    place = next((i for i, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
-    table, used = ([_split(line) for line in part if line.startswith("|")] for part in (lines[1:place], lines[place:]))
-    titled = " ".join(line for line in lines[place:] if not line.startswith("|"))
-    return (table[0] if table else ()), titled, table[2:], [row[1:] for row in used]
-
-
 def cells_of(source: Source) -> list[Cell]:
     """Return the labelled figures of a source."""
     lines = source.quote.splitlines()
-    if _queried(source):
+    if source.url.startswith("library://") and "#" in source.url and source.quote.startswith("Result of "):
         return list(_results(source, lines))
     found: list[Cell] = []
     ranked = {row.line: row for row in rows(source.title, lines)}
@@ -219,11 +203,6 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
         yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic)
 
 
-def _numbers(label: str) -> frozenset[str]:
-    """Return the numbers of a label, which are no figures: the 15 and 24 of `ages 15-24`."""
-    return frozenset(word for word in words(label) if word[0].isdigit())
-
-
 def _only(text: str) -> Quantity | None:
     """Return the figure of a text that has only one, apart from the 1,000 of `births/1,000 population`."""
     found = [each for each in quantities(text) if each.kind == "number" and not _RATE.search(text[: each.start])]
@@ -235,7 +214,7 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     names = tuple(cell for cell in row if 1 < len(cell) <= _LONG and re.search(r"[^\W\d_]", cell) and not _figure(cell))
     pairs = list(zip(head, row, strict=False))
     own = {int(cell) for _, cell in pairs if re.fullmatch(_YEAR, cell)}
-    quote = _joined(pair for pair in pairs if pair[1])
+    quote = "; ".join(f"{name}: {cell}" for name, cell in pairs if cell)
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
@@ -286,11 +265,14 @@ def _read(cell: str, unit: str) -> tuple[Quantity, str] | None:
 
 def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     """Yield the figures that a query returned: what it says of them are the query, and the columns and cells that it used."""
-    head, titled, rows, used = _result(lines)
-    sql = lines[0].removeprefix("Result of ")
-    if not rows:
+    place = next((at for at, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
+    table, used = ([_split(line) for line in part if line.startswith("|")] for part in (lines[1:place], lines[place:]))
+    if len(table) < 3:
         return
-    columns = used[0] if used else ()
+    head, _, *rows = table
+    titled = " ".join(line for line in lines[place:] if not line.startswith("|"))
+    sql = lines[0].removeprefix("Result of ")
+    columns = used[0][1:] if used else ()
     texts = {cell for row in [*used[2:], *rows] for cell in row if not _figure(cell)}
     around = " ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " ")
     units = {named.group() for name in columns if (named := _UNIT.search(name))}
@@ -328,14 +310,10 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     text = re.sub(r"`[^`]*`", " ", claim)
     if any("population" in cell.label for cell in cells):
         text = _people().sub(lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else _PEOPLE, text)
-    names = dict.fromkeys(
-        [
-            *(part for title in titles for part in re.split(" · |, ", title)),
-            *(name for cell in cells for name in cell.names),
-        ]
-    )
+    parts = [part for title in titles for part in re.split(" · |, ", title)]
+    names = tuple(dict.fromkeys([*parts, *(name for cell in cells for name in cell.names)]))
     if has_cjk(text) and any(not has_cjk(name) for name in names):
-        text = _in_english(text, tuple(names))
+        text = _in_english(text, names)
     text, ranks = without_ranks(_rates(text)) if any(cell.rank for cell in cells) else (_rates(text), ())
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
@@ -354,21 +332,19 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
 def _in_english(text: str, names: tuple[str, ...]) -> str:
     """Return a Chinese claim with English labels, names and cities in place of the Chinese ones, the longest first."""
     own = {term: name for name in names for term in chinese_places(name)}
-    pieces = _terms().split(text)
-    pieces[1::2] = [f" {own.get(term) or _english()[term]} " for term in pieces[1::2]]
+    english, known = _english()
+    pieces = known.split(text)
+    pieces[1::2] = [f" {own.get(term) or english[term]} " for term in pieces[1::2]]
     for term in sorted(own, key=len, reverse=True):
         pieces[::2] = [piece.replace(term, f" {own[term]} ") for piece in pieces[::2]]
     return "".join(pieces)
 
 
 @cache
-def _english() -> dict[str, str]:
-    return {term: name for name, term in terms("city").items()} | english_labels()
-
-
-@cache
-def _terms() -> re.Pattern[str]:
-    return re.compile(f"({'|'.join(map(re.escape, sorted(_english(), key=len, reverse=True)))})")
+def _english() -> tuple[dict[str, str], re.Pattern[str]]:
+    """Return the English of Chinese labels and cities, and a pattern of these."""
+    found = {term: name for name, term in terms("city").items()} | english_labels()
+    return found, re.compile(f"({'|'.join(map(re.escape, sorted(found, key=len, reverse=True)))})")
 
 
 @cache
@@ -416,7 +392,9 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
     names = mentioned(claim.text, scope) or [
         name for name in mentioned(context, scope) if words(name) >= words(context)
     ]
-    fixed = _numbers(" ".join([*names, *(cell.written for cell in scope)]))
+    fixed = frozenset(
+        word for word in words(" ".join([*names, *(cell.written for cell in scope)])) if word[0].isdigit()
+    )
     figures = [each for each in claim.figures if not words(each.written) & fixed]
     if claim.ordinal or not scope:
         return None
@@ -426,7 +404,8 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
         return None
     owners = [tuple(names)] if len(figures) == 1 else [(each,) for each in _paired(names, len(figures))]
     years = _paired(claim.years, len(figures))
-    said, named, near = words(f"{claim.text}\n{context}"), _labels(scope), frozenset[str]()
+    said, near = words(f"{claim.text}\n{context}"), frozenset[str]()
+    named = frozenset(word for cell in scope for word in cell.label)
     chosen: list[Cell] = []
     held: list[bool] = []
     for at, figure in enumerate(figures):
@@ -499,10 +478,6 @@ def _end(text: str, figure: Quantity) -> int:
     return figure.end + len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
 
 
-def _labels(cells: Iterable[Cell]) -> frozenset[str]:
-    return frozenset(word for cell in cells for word in cell.label)
-
-
 def _closest(cells: Sequence[Cell], text: str) -> list[Cell]:
     """Return the cells with the most exact label, as it is written if there is one, and of these the latest year."""
     whole = [words(cell.written) if cell.written.casefold() in text.casefold() else frozenset() for cell in cells]
@@ -524,7 +499,7 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
         start = lead.start() if lead else each.start
         end = each.start if each.kind == "year" or words(each.written) & fixed else each.end
         text[start:end] = " " * (end - start)
-    known = links() | extra | {str(year) for year in claim.years}
+    known = spoken("link", "whole") | extra | {str(year) for year in claim.years}
     for cell in cells:
         known |= cell.label | words(f"{cell.around} {' '.join(cell.names)}")
         known |= spoken("population") if cell.per > 100 else frozenset()

@@ -26,12 +26,6 @@ def listed(kind: str) -> frozenset[str]:
 
 
 @cache
-def links() -> frozenset[str]:
-    """Return the words, and the Chinese characters, that may stand around a labelled figure."""
-    return spoken("link", "whole")
-
-
-@cache
 def unnamed() -> frozenset[str]:
     """Return the words of a label that a claim about it need not have."""
     return spoken("link", "whole", "toward")

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from msgspec import Struct
+from msgspec.structs import asdict
 
 from research.citations.urls import plain
 from research.text import content_tokens
@@ -21,7 +21,7 @@ class Ledger:
         self._kind = kind
         self._lock = threading.Lock()
         self._numbers: dict[str, int] = {}
-        self._works: dict[str, list[_Work]] = {}
+        self._titled: dict[str, list[tuple[int, _Edition]]] = {}
         self._seen: dict[int, list[Source]] = {}
         for source in sources:
             self._keep(source)
@@ -36,33 +36,21 @@ class Ledger:
             known = [self._numbers[key] for key in _identities(passage) if key in self._numbers]
             known += [] if known else self._alike(passage)
             n = next(iter(known), max(self._seen, default=0) + 1)
-            source = Source(
-                n,
-                passage.url,
-                passage.title,
-                passage.quote,
-                passage.csl,
-                passage.memory,
-                self._kind(passage),
-                notes=passage.notes,
-            )
+            source = Source(n, **asdict(passage), kind=self._kind(passage))
             self._keep(source)
             return source
 
     def _keep(self, source: Source) -> None:
         for key in _identities(source):
             self._numbers[key] = source.n
-        title, work = _work(source, source.n)
-        works = self._works.setdefault(title, [])
-        if work not in works:
-            works.append(work)
         quotes = self._seen.setdefault(source.n, [])
         if source not in quotes:
             quotes.append(source)
+            self._titled.setdefault(_title(source), []).append((source.n, _edition(source)))
 
     def _alike(self, passage: Passage) -> list[int]:
-        title, work = _work(passage, 0)
-        return [other.n for other in self._works.get(title, ()) if title and work.is_of(other, title)]
+        title, own = _title(passage), _edition(passage)
+        return [n for n, other in self._titled.get(title, ()) if title and _same(own, other, title)]
 
     @property
     def sources(self) -> list[Source]:
@@ -71,38 +59,34 @@ class Ledger:
             return [source for n in sorted(self._seen) for source in self._seen[n]]
 
 
-class _Work(Struct, frozen=True):
-    """What tells whether two passages of the same title are of one paper."""
-
-    n: int
-    doi: bool
-    author: str
-    """The family name of the first author."""
-    year: str
-
-    def is_of(self, other: _Work, title: str) -> bool:
-        """Return whether it is the same; an editorial has the same title and author each year, but then other DOIs."""
-        if self.doi == other.doi or (self.year and other.year and self.year != other.year):
-            return False
-        if self.author and other.author:
-            return self.author == other.author
-        return bool(self.year) and self.year == other.year and title.count(" ") >= _WORDS - 1
-
-
+_Edition = tuple[bool, str, str]
+"""What tells papers of one title apart: whether it has a DOI, the family name of the first author, and the year."""
 _WORDS = 3
 """Words of a title that a year is enough to recognise a paper by."""
 
 
-def _work(seen: Passage | Source, n: int) -> tuple[str, _Work]:
-    """Return the title of a passage's paper as it is compared, and the rest of what is known of it."""
-    title = " ".join(content_tokens(str(seen.csl.get("title") or seen.title)))
+def _title(seen: Passage | Source) -> str:
+    return " ".join(content_tokens(str(seen.csl.get("title") or seen.title)))
+
+
+def _edition(seen: Passage | Source) -> _Edition:
     author = year = ""
     with suppress(LookupError, TypeError, AttributeError):  # an imported run may contain anything
         first = seen.csl["author"][0]
         author = str(first.get("family") or first["literal"].rpartition(" ")[2])
     with suppress(LookupError, TypeError):
         year = str(seen.csl["issued"]["date-parts"][0][0])
-    return title, _Work(n, any(each.startswith("doi:") for each in _identities(seen)), author.casefold(), year)
+    return len(_identities(seen)) > 1, author.casefold(), year
+
+
+def _same(one: _Edition, other: _Edition, title: str) -> bool:
+    """Return whether two are the same; an editorial has the same title and author each year, but then other DOIs."""
+    (doi, author, year), (its_doi, its_author, its_year) = one, other
+    if doi == its_doi or (year and its_year and year != its_year):
+        return False
+    if author and its_author:
+        return author == its_author
+    return bool(year) and year == its_year and title.count(" ") >= _WORDS - 1
 
 
 def _identities(seen: Passage | Source) -> list[str]:

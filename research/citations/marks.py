@@ -175,22 +175,18 @@ def statements(text: str) -> list[Statement]:
     for line in plain.splitlines():
         if not line.strip():
             header = []
-            continue
-        if "|" in line.strip()[1:] and line.strip().startswith("|"):
+        elif "|" in line.strip()[1:] and line.strip().startswith("|"):
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-            if _RULE.match(line):
-                continue
-            if not header:
+            if header and not _RULE.match(line):
+                found += _row(cells, header, heading, context)
+            elif not _RULE.match(line):
                 header, context = cells, f"{heading}; {'; '.join(cells)}"  # one text for all rows: both may be long
-                continue
-            found += _row(cells, header, heading, context)
-            continue
-        if _HEADING.match(line):
+        elif _HEADING.match(line):
             heading = line.strip("#*: \t")
             found.append(Statement(line.strip("# \t"), "", tuple(cited(line)), heading=True))
-            continue
-        for sentence in sentences_of(_BULLET.sub("", line).strip()):
-            found.append(Statement(sentence, heading, tuple(cited(sentence))))
+        else:
+            pieces = sentences_of(_BULLET.sub("", line).strip())
+            found += [Statement(piece, heading, tuple(cited(piece))) for piece in pieces]
     return found
 
 
@@ -222,18 +218,12 @@ def sentences_of(line: str) -> list[str]:
         if following[:1].islower():
             continue
         if match.group()[0] == ".":
-            word = re.search(r"[\w.]{0,30}$", before[-_LAST:])
-            last = word.group().lower() if word else ""
-            if last in _ABBREVIATIONS and not _TAIL.match(after):
+            last = re.findall(r"[\w.]{0,30}$", before[-_LAST:])[0].lower()
+            abbreviated = last in _ABBREVIATIONS and not _TAIL.match(after)
+            initial = re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", last) and following[:1].isalnum()
+            numbered = last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip()  # of a list
+            if abbreviated or (initial and not has_cjk(following[:1])) or numbered:
                 continue
-            if (
-                re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", last)
-                and following[:1].isalnum()
-                and not has_cjk(following[:1])
-            ):
-                continue
-            if last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip():
-                continue  # a list number
         if tail := _TAIL.match(line, end):
             if line[tail.end() : tail.end() + 1] in tuple(",;，；"):
                 continue  # `(2024 est.) [1], compared with`

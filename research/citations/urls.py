@@ -28,13 +28,13 @@ _LABEL = r"\[((?:[^\[\]\\]|\\.|\[(?:[^\[\]\\]|\\.|\[[^\[\]]{0,300}\]){0,300}\]){
 _TITLE = r"""(?:\s{1,9}(?:"[^"]{0,300}"|'[^']{0,300}'|\([^()]{0,300}\)))?"""
 _ROUND = r"((?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]{0,300}\)){0,300}\)){0,2000})"
 _TARGET = r"\(\s{0,9}(?:<([^<>\n]{0,2000})>|" + _ROUND + r")" + _TITLE + r"\s{0,9}\)"
-_INLINE = re.compile(rf"(!?){_LABEL}{_TARGET}", re.S)
+_INLINE = re.compile(rf"!?{_LABEL}{_TARGET}", re.S)
 _DEFINITION = re.compile(
     rf"^ {{0,3}}\[([^\]\n]{{1,600}})\]:[ \t]{{0,9}}\n?[ \t]{{0,9}}"
     rf"(?:<([^<>\n]{{0,2000}})>|(\S{{1,2000}})){_TITLE}[ \t]{{0,9}}$\n?",
     re.M,
 )
-_REFERENCE = re.compile(r"(!?)\[((?:[^\[\]\\]|\\.){1,600})\](?:[ ]?\[([^\[\]\n]{0,600})\])?")
+_REFERENCE = re.compile(r"!?\[((?:[^\[\]\\]|\\.){1,600})\](?:[ ]?\[([^\[\]\n]{0,600})\])?")
 _ANCHOR = re.compile(r"<a\b([^>]{0,2000})>(.{0,2000}?)</a\s{0,9}>", re.I | re.S)
 _ADDRESS = re.compile(
     r"""\b(?:href|src|data|srcset|action|cite|poster|background)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.I
@@ -44,7 +44,7 @@ _OTHER = re.compile(r"\]\((?=\s{0,9}<?((?:[a-z][a-z0-9+.-]{0,30}(?=[:：&])|//|\
 _TAG = re.compile(r"</?[a-z][^<>]*>", re.I)
 _AUTO = re.compile(r"<([a-z][a-z0-9+.-]{1,31}:[^\s<>]*)>", re.I)
 _MAILBOX = re.compile(
-    r"(?<![\w.+@/-])(?:mailto|xmpp):([\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,10}[a-z]{2,24})(?![\w@])", re.I
+    r"(?<![\w.+@/-])(?:mailto|xmpp):[\w.+-]{1,64}@(?:[a-z0-9-]{1,63}\.){1,10}[a-z]{2,24}(?![\w@])", re.I
 )
 _ZERO_WIDTH = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")
 
@@ -75,10 +75,8 @@ class Seen:
     def __init__(self, sources: Sequence[Source], question: str) -> None:
         self.number: dict[str, int] = {}
         for source in sources:
-            self.number.setdefault(plain(source.url), source.n)
-            doi = str(source.csl.get("DOI", ""))
-            if doi:
-                self.number.setdefault(plain(doi), source.n)
+            for address in filter(None, (source.url, str(source.csl.get("DOI", "")))):
+                self.number.setdefault(plain(address), source.n)
         self._texts = [question, *(part for source in sources for part in (source.title, source.quote))]
 
     @cached_property
@@ -92,8 +90,9 @@ class Seen:
 
     def knows(self, url: str) -> int | None:
         """Return the number of the source with this url; 0 if it was only quoted, None if it was not seen."""
-        if url[:7].casefold() == "mailto:":
-            return 0 if self.says(url[7:]) else None
+        scheme, _, mailbox = url.partition(":")
+        if scheme.casefold() in ("mailto", "xmpp"):
+            return 0 if self.says(mailbox) else None
         form = plain(url)
         if form in self.number:
             return self.number[form]
@@ -115,11 +114,8 @@ class _Cleaner:
             text = _REFERENCE.sub(self._reference, text)
         text = _OTHER.sub(self._other, text)
         text = _AUTO.sub(lambda match: self._bare(match[1], "<", ">"), text)
-        return _MAILBOX.sub(self._mailbox, _replace(text, self.seen, self._bare))
-
-    def _mailbox(self, match: re.Match[str]) -> str:
-        """Remove the address of a mailbox that nobody gave: viewers make a link of it."""
-        return match.group() if self.seen.says(match[1]) else self._bare(f"mailto:{match[1]}")
+        text = _replace(text, self.seen, self._bare)
+        return _MAILBOX.sub(lambda match: self._bare(match.group()), text)  # viewers make a link of a mailbox
 
     def code(self, text: str) -> str:
         return _replace(text, self.seen, lambda url: url if self.seen.knows(url) is not None else self._bare(url))
@@ -144,13 +140,8 @@ class _Cleaner:
         return f"[{inner}]" if re.fullmatch(r"\d{1,3}(?:, \d{1,3})*", inner) else label
 
     def _inline(self, match: re.Match[str]) -> str:
-        picture, label, url = match[1], match[2], match[3] or match[4] or ""
-        if not url:
-            return match.group()
-        if picture and self.seen.knows(url) is None:
-            self.removed.append(url)
-            return label
-        return self._labelled(label, url, match.group())
+        url = match[2] or match[3]
+        return self._labelled(match[1], url, match.group()) if url else match.group()
 
     def _other(self, match: re.Match[str]) -> str:
         """Break a link to an address without `://` that was not seen, however its label is written."""
@@ -161,17 +152,15 @@ class _Cleaner:
         return "] ("
 
     def _reference(self, match: re.Match[str]) -> str:
-        url = self.defined.get((match[3] or match[2]).casefold())
+        url = self.defined.get((match[2] or match[1]).casefold())
         if url is None or MARK.fullmatch(match.group()):
             return match.group()
-        return self._labelled(match[2], url, match.group())
+        return self._labelled(match[1], url, match.group())
 
     def _definition(self, match: re.Match[str]) -> str:
         url = match[2] or match[3]
-        if not _is_url(url):
-            return match.group()
         n = self.seen.knows(url)
-        if n == 0:
+        if n == 0 or not _is_url(url):
             return match.group()
         if n is None:
             self.removed.append(url)
