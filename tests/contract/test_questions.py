@@ -11,6 +11,7 @@ import pytest
 
 import research
 from bench.factbook import judge
+from research.events.view import fold
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import MATCH, fit
 from research.models.extractive.lexicon import concepts
@@ -109,6 +110,35 @@ def test_what_asks_by_how_much_is_found_with_the_comparison(bench: Workbench, ho
     question = f"Which has the higher median age, Portugal or Uruguay, and {how}"
     view = research.run(question, workbench=bench)
     assert "The difference is **9.4 years**" in view.answer and "Not found" not in view.answer
+    assert view.outcome == "answered"
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("How many times larger is Chad than Malawi by area?", "10.84 times"),
+        ("秘鲁的人口是玻利维亚的多少倍？", "2.644倍"),
+    ],
+)
+def test_how_many_times_is_answered_with_the_ratio(bench: Workbench, question: str, short: str) -> None:
+    assert research.run(question, workbench=bench).short == short
+
+
+def test_a_question_for_a_person_is_not_answered_with_a_date(bench: Workbench) -> None:
+    view = research.run("Who will win the next election in Portugal?", workbench=bench)
+    assert view.outcome == "no_evidence"
+    assert [part.reason for part in view.parts] == ["the report does not give a name"]
+
+
+def test_a_change_over_years_is_that_of_the_whole_series(bench: Workbench) -> None:
+    view = research.run("how did inflation in Egypt change over the last three years", workbench=bench)
+    assert "in 2022" in view.answer and "in 2024" in view.answer and "percentage points" in view.answer
+
+
+def test_a_follow_up_about_another_country_is_only_about_that_one(bench: Workbench) -> None:
+    first = research.run("What is the unemployment rate in Spain?", workbench=bench)
+    view = fold(bench.engine.follow_up(first.run, "And in Portugal?", here=True).events())
+    assert "Portugal" in view.answer and "Spain" not in view.answer and "Not found" not in view.answer
     assert view.outcome == "answered"
 
 

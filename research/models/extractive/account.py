@@ -14,11 +14,12 @@ from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import fits
 from research.models.extractive.patterns import WEIGHS
 from research.models.extractive.question import parse
-from research.models.extractive.table_words import DIFFERENCE
-from research.models.extractive.verdict import Verdict
+from research.models.extractive.table_words import DIFFERENCE, TIMES
+from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.words import directions, reason
 from research.models.extractive.write import plain_of
 from research.models.extractive.write_ranked import TIED
+from research.quantities import quantities
 from research.text import has_cjk
 from research.types import Part
 
@@ -29,6 +30,7 @@ _AGAIN = re.compile(r"\s?[(（][^()（）]{0,60}[)）]$")
 """The same figure again in another form, as in *1.2 % (1.17 %)*."""
 _ABOUT = re.compile(r"\*\*[^*\n]{1,120}\*\*(?:[:：]|的)")
 """The subject at the start of a line."""
+_WHO = re.compile(r"\bwho\b|谁|哪位|何人", re.I)
 _EVIDENCE = "\n### "
 """What comes before the quotes of an answer."""
 
@@ -66,6 +68,9 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
         return reason(part.text, "nothing cited covers it")
     if part.open or verdict.derived or verdict.table:
         return ""
+    named = verdict.chosen or verdict.led or any(map(_names, verdict.findings))
+    if part.kind == "person" and verdict.findings and not named and _WHO.search(part.text):
+        return reason(part.text, "the report does not give {lack}", lack="a name")
     unsaid = directions(part.text) - (directions(text) if verdict.reading else set())  # a contract is no change
     if unsaid and verdict.question.operation == "growth" and not verdict.computed:
         return reason(part.text, "the report does not give {lack}", lack="a difference")
@@ -73,6 +78,14 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
         return reason(part.text, "the report does not give {lack}", lack="the mean")
     lack = fits(part.text, part.kind, text.split(_EVIDENCE)[0], text)
     return reason(part.text, "the report does not give {lack}", lack=lack) if lack else ""
+
+
+def _names(finding: Finding) -> bool:
+    """Return whether a value may be a name: there is a capital or a Chinese character outside of its dates and figures."""
+    value, rest, at = finding.fact.value, "", 0
+    for each in quantities(value):
+        rest, at = rest + value[at : each.start], each.end
+    return any(char.isupper() or has_cjk(char) for char in rest + value[at:])
 
 
 def answers(verdict: Verdict) -> bool:
@@ -113,7 +126,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     operation = verdict.question.operation
     single = len({each.subject for each in shown.findings}) == 1
     if verdict.chosen and verdict.computed and (asked[0].kind == "number" or DIFFERENCE.search(asked[0].text)):
-        lines = lines[1:]  # what is calculated from the figures before it
+        # what is calculated from the figures before it: the difference, then the ratio
+        lines = lines[-1:] if TIMES.search(asked[0].text) else lines[1:]
     elif (
         not verdict.chosen
         and operation in ("lookup", "compare")

@@ -319,8 +319,9 @@ def counted(text: str, targets: Sequence[Target], nearest: Sequence[str]) -> Mea
         return None
     label = targets[0].label if targets else nearest[0]
     products = [each for each in measures().values() if each.kind == "product" and each.labels[0] == label]
-    nearest_meant = not vetoed(masked(text), label) and made(text).measure in products
-    return products[0] if products and (targets or nearest_meant) else None
+    if not products or (not targets and (vetoed(masked(text), label) or made(text).measure != products[0])):
+        return None
+    return products[0]
 
 
 def with_measure(q: Question, text: str, measure: Measure | None) -> Question | None:

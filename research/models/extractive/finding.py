@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from research.models.extractive.covering import tokens_of
 from research.models.extractive.evidence import SEARCHES, Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
-from research.models.extractive.meaning import wholes
+from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Action, Finding, Verdict
 from research.text import tokens
@@ -133,7 +133,7 @@ class Finder:
         if fact.label not in wholes().get(whole, ()):
             return [finding]
         lines = [each for each in self.evidence.facts if each.url == fact.url and each.label in wholes()[whole]]
-        shares = {each: each.quantity.value for each in lines if each.quantity and each.quantity.unit == "%"}
+        shares = {each: float(each.quantity.written) for each in lines if each.quantity and each.quantity.unit == "%"}
         if not shares:
             return [finding]
         if self.acting and fact.url not in self.evidence.visited:
@@ -166,9 +166,9 @@ class Finder:
     def latest_year(self, subject: str, target: Target) -> int | None:
         return max(self._years(subject, target), default=None)
 
-    def last_two_years(self, subject: str, target: Target) -> list[int | None]:
+    def latest_years(self, subject: str, target: Target, count: int) -> list[int | None]:
         found = self._years(subject, target)
-        return sorted(found)[-2:] if len(found) > 1 else [None, None]  # type: ignore[return-value]
+        return sorted(found)[-count:] if len(found) > 1 else [None, None]  # type: ignore[return-value]
 
     def _years(self, subject: str, target: Target) -> set[int]:
         """Return the years of a series, without remembered ones, which may not include the latest."""

@@ -42,7 +42,11 @@ def _continued(question: Question, before: Question | None) -> Question:
         names, doubtful, text = before.names, before.doubtful, f"{text} {' '.join(before.names)}"
     if not empty:
         return msgspec.structs.replace(question, names=names, doubtful=doubtful, text=text)
-    asked = msgspec.structs.replace(before, names=names, doubtful=doubtful, text=f"{before.text} {text}")
+    if len(question.names) == len(before.names) == 1 and before.names[0] in before.text:
+        text = before.text.replace(before.names[0], question.names[0])
+    else:
+        text = f"{before.text} {text}"
+    asked = msgspec.structs.replace(before, names=names, doubtful=doubtful, text=text)
     if not question.years:
         return asked
     operation = question.operation if len(names) < 2 else before.operation

@@ -11,10 +11,10 @@ import msgspec
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import counted, measure_of, with_measure
 from research.models.extractive.lexicon import concepts, filler
-from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed, wholes
+from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
-from research.models.extractive.phrasebook import entries, vocabulary
+from research.models.extractive.phrasebook import entries, vocabulary, wholes
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
     BORDER,

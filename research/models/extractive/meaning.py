@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from research.models.extractive.lexicon import concepts
-from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, measures
+from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, measures, wholes
 from research.models.extractive.places import mentions
 from research.models.extractive.stems import stem
 from research.text import content_tokens
@@ -65,17 +65,6 @@ class Reading(Struct, frozen=True):
         """Return whether no other label is half as likely as the first."""
         others = [share for label, share in self.shares.items() if label and label != self.label]
         return max(others, default=0.0) <= self.shares[self.label] / 2
-
-
-@cache
-def wholes() -> dict[str, tuple[str, ...]]:
-    """Return the labels of wholes, such as `Land use`, with those of their parts, such as `Land use, forest`."""
-    found: dict[str, tuple[str, ...]] = {}
-    for label in labels():
-        whole = label.rpartition(", ")[0]
-        if whole and whole in labels():
-            found[whole] = (*found.get(whole, ()), label)
-    return found
 
 
 class Weights(Struct, frozen=True):

@@ -73,6 +73,18 @@ def entries() -> tuple[Wordings, ...]:
 
 
 @cache
+def wholes() -> dict[str, tuple[str, ...]]:
+    """Return the labels of wholes, such as `Land use`, with those of their parts, such as `Land use, forest`."""
+    labels = [entry.label for entry in entries()]
+    found: dict[str, tuple[str, ...]] = {}
+    for label in labels:
+        whole = label.rpartition(", ")[0]
+        if whole and whole in labels:
+            found[whole] = (*found.get(whole, ()), label)
+    return found
+
+
+@cache
 def vocabulary() -> frozenset[str]:
     """Return all words of the phrasebook, as `bench.phrasebook` wrote them beside the weights."""
     import numpy as np

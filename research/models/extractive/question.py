@@ -426,7 +426,7 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
 def _operation(
     lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...], *, alone: bool
 ) -> tuple[Operation, tuple[int, ...]]:
-    rate = any("growth rate" in label or label.startswith("Inflation") for label in labels)
+    rate = any("growth rate" in label for label in labels)
     before = patterns.BEFORE.search(lower) is not None
     if before and len(years) == 1:
         years = (years[0] - 1, years[0])

@@ -44,9 +44,7 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
     thoughts = _thoughts(evidence, verdict)
     yield f"<think>{thoughts}</think>\n" if thoughts else _done(evidence)
     if evidence.wants_report:
-        # The last report has no facts that the answer did not need.
-        facts = _kept(items) if verdict.actions else [fact for _, each in items for fact in _quoted(each)]
-        yield f"<report>\n{_report(evidence, verdict, facts)}\n</report>\n"
+        yield f"<report>\n{_report(evidence, verdict, _kept(items))}\n</report>\n"
     if verdict.actions:
         # One action a round if there is a report: its next step lists the others.
         for action in verdict.actions[:1] if evidence.wants_report else verdict.actions:

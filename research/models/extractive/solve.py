@@ -25,10 +25,9 @@ from research.models.extractive.fitting import (
 )
 from research.models.extractive.followup import understand
 from research.models.extractive.free import free
-from research.models.extractive.meaning import wholes
 from research.models.extractive.own import better
 from research.models.extractive.patterns import COMPARATIVE, SUM, WEIGHS
-from research.models.extractive.phrasebook import vocabulary
+from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
@@ -41,6 +40,8 @@ from research.text import has_cjk
 
 _ABSENT = re.compile(r"^0 km \(landlocked\)")
 """Matches the figure of something that a country does not have."""
+_YEARS = re.compile(r"\byears\b|年来|[几多]年|近.年", re.I)
+"""Matches a question for the change over all years of a series: *over the last three years*."""
 MAX_FACTS = 40
 """Most facts in a report."""
 
@@ -195,7 +196,9 @@ class Solver:
         years = _ends(self.finder, subjects[0], targets[0])
         pairs: list[tuple[Finding, Finding]] = []
         for subject in subjects:
-            wanted = years or self.finder.last_two_years(subject, targets[0])
+            wanted = years or self.finder.latest_years(
+                subject, targets[0], 99 if _YEARS.search(self.question.text) else 2
+            )
             ends = [self.finder.find(subject, targets[0], y, numeric=True) for y in (wanted[0], wanted[-1])]
             pairs += [(ends[0], ends[1])] if ends[0] and ends[1] else []
         if self.finder.actions:

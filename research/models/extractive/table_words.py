@@ -66,6 +66,7 @@ DIFFERENCE = re.compile(
     r"\b(?:difference|gap|how much (?:more|less|\w+er)\b|how many (?:more|fewer))\b|相差|差距|差多少|比.{1,20}[多少高低]",
     re.I,
 )
+TIMES = re.compile(r"\btimes\b|倍", re.I)
 RANK = re.compile(
     r"\b(?:(?P<b>second|2nd)|(?P<c>third|3rd)|(?P<d>fourth|4th)|(?P<e>fifth|5th))\b(?!\s+quarter)|"
     r"第(?:(?P<bz>二)|(?P<cz>三)|(?P<dz>四)|(?P<ez>五))(?!季|班|中|小|人|医)",

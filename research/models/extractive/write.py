@@ -12,7 +12,7 @@ from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, y
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import measure, superlative, written
 from research.models.extractive.evidence import Fact, note
-from research.models.extractive.meaning import wholes
+from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
