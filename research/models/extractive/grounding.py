@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import msgspec
 
@@ -14,7 +14,7 @@ from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
-from research.models.extractive.phrasebook import entries, vocabulary
+from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
     BORDER,
@@ -252,15 +252,6 @@ def weighs_only(text: str) -> bool:
     return rest != text.lower() and not said and not {*content_tokens(rest)} - filler()
 
 
-def answers(text: str, label: str) -> bool:
-    """Return whether a label answers a question.  The encoder is loaded for labels that some question asks for only."""
-    if _stem(label) not in _stems():
-        return False
-    question = parse(text)
-    targets, _ = _meant(text, question, question.operation)
-    return any(_same(target.label, label) for target in targets if target.label)
-
-
 def _meant(text: str, question: Question, operation: str) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Return what a clause asks for; beside a superlative, the lexicon's labels count only if they rank themselves."""
     kept = tuple(target for target in question.targets if not question.rank or target.label in HEDGED)
@@ -386,10 +377,3 @@ def _same(a: str, b: str) -> bool:
 
 def _stem(label: str) -> str:
     return re.sub(r" - (?:lower|upper) chamber|, total(?: population)?$", "", label.lower())
-
-
-@cache
-def _stems() -> frozenset[str]:
-    """Return the labels that the phrasebook and the lexicon know, as `_stem` does."""
-    known = [*(entry.label for entry in entries()), *(concept.label for concept in concepts())]
-    return frozenset(map(_stem, filter(None, known)))
