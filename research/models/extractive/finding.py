@@ -96,7 +96,7 @@ class Finder:
         ]
         best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)), default=(0, None))[1]
         remembered = best in self.evidence.remembered and best is not None and self._half(best, year)
-        if best and not (self.acting and (remembered or self._earlier(best, year))):
+        if best and not (self.acting and remembered):
             return Finding(subject, target, best)
         goal = " ".join([target.text, *([str(year)] if year else [])])
         query = as_query(f"{subject} {goal}")
@@ -118,10 +118,6 @@ class Finder:
             return Finding(subject, target, best)
         self.missing.append(f"{subject}: {goal}")
         return None
-
-    def _earlier(self, fact: Fact, year: int | None) -> bool:
-        """Return whether a line of a series may have a later one in its document, which was not read yet."""
-        return year is None and bool(fact.label_years) and fact.url not in self.evidence.visited
 
     def _half(self, fact: Fact, year: int | None) -> bool:
         """Return whether a remembered line may not suffice, because it was found for another question.

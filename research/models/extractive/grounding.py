@@ -18,9 +18,7 @@ from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
     BORDER,
-    EXPORTS_TO,
     HEDGED,
-    IMPORTS_FROM,
     Operation,
     Question,
     Target,
@@ -133,10 +131,6 @@ def grounded(question: Question) -> Question:
         targets = ()
     elif measured := with_measure(named, text_of(question), counted(text_of(question), targets, nearest)):
         return msgspec.structs.replace(measured, guessed=guessed)
-    partners = {EXPORTS_TO.label, IMPORTS_FROM.label}
-    relation, pick = question.relation, question.pick
-    if relation is not None and relation.label in partners:
-        relation, pick = None, None
     return msgspec.structs.replace(
         named,
         doubtful=frozenset(),
@@ -145,8 +139,6 @@ def grounded(question: Question) -> Question:
         nearest=nearest if not targets else (),
         guessed=guessed,
         shared=shared,
-        relation=relation,
-        pick=pick,
     )
 
 
