@@ -76,12 +76,6 @@ def english_labels() -> dict[str, str]:
     return {term.rstrip("额量"): label for term, label in found.items()} | found
 
 
-@cache
-def english_places(name: str) -> tuple[str, ...]:
-    """Return the cities and regions with a Chinese name; there are two of some names."""
-    return tuple(english for table in ("city", "place") for english, zh in terms(table).items() if zh == name)
-
-
 @lru_cache(maxsize=4_096)
 def said(text: str) -> frozenset[str]:
     """Return the terms for labels that a Chinese text contains; not those inside longer ones: 出生率 in 总和出生率."""

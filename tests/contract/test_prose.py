@@ -154,6 +154,7 @@ def test_a_question_about_an_unknown_thing_has_no_evidence(english: Asked, quest
         "What is the wingspan of the brindle kite?",
         "How many drums does the Corvane Choir hold?",
         "Who was the wife of Ulla Fenn?",
+        "Who taught the glass painter from Ostwick?",
     ],
 )
 def test_what_is_not_stated_of_a_known_thing_is_refused(english: Asked, question: str) -> None:

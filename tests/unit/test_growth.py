@@ -45,7 +45,7 @@ from research.exports import bibtex, blocks, markdown
 from research.models.extractive import ExtractiveModel
 from research.models.extractive.asked import parts_of
 from research.models.extractive.kinds import kind_of
-from research.models.extractive.names import Names, contains_name
+from research.models.extractive.names import Names
 from research.models.extractive.question import parse as read_question
 from research.models.extractive.words import directions
 from research.models.tokens import count
@@ -314,7 +314,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "tokens": lambda text: (texts.tokens(text), texts.sentences(text), texts.numbers(text)),
     "tokens of a model": count,
     "names": lambda text: Names([text]).of(text),
-    "name": lambda text: (contains_name(text, "oslo"), contains_name(text, "FR")),
     "figures": quantities,
     "lost statements": lambda text: losses([(1, f"{text} [1]"), (2, text)], SOURCES),
     "audit": lambda text: styles.read(f"A {text}").uncited,

@@ -35,7 +35,6 @@ _QUANTITY = re.compile(
     r"(?P<sign>[-−]?)\$?(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>trillion|billion|million|thousand)?\s?"
     r"(?P<unit>%|percentage points|years?|sq km|km|nm|m\b|births|deaths|children)?"
 )
-_SCALES = {"trillion": 1e12, "billion": 1e9, "million": 1e6, "thousand": 1e3}
 
 
 class Quantity(Struct, frozen=True):
@@ -45,10 +44,6 @@ class Quantity(Struct, frozen=True):
     """The digits as in the source, without thousands separators: `3.732`."""
     scale: str = ""
     unit: str = ""
-
-    @property
-    def value(self) -> float:
-        return float(self.written) * _SCALES.get(self.scale, 1.0)
 
 
 class Fact(Struct, frozen=True, dict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import msgspec
 
@@ -14,13 +14,11 @@ from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
-from research.models.extractive.phrasebook import entries, vocabulary, wholes
+from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
     BORDER,
-    EXPORTS_TO,
     HEDGED,
-    IMPORTS_FROM,
     Operation,
     Question,
     Target,
@@ -133,10 +131,6 @@ def grounded(question: Question) -> Question:
         targets = ()
     elif measured := with_measure(named, text_of(question), counted(text_of(question), targets, nearest)):
         return msgspec.structs.replace(measured, guessed=guessed)
-    partners = {EXPORTS_TO.label, IMPORTS_FROM.label}
-    relation, pick = question.relation, question.pick
-    if relation is not None and relation.label in partners:
-        relation, pick = None, None
     return msgspec.structs.replace(
         named,
         doubtful=frozenset(),
@@ -145,8 +139,6 @@ def grounded(question: Question) -> Question:
         nearest=nearest if not targets else (),
         guessed=guessed,
         shared=shared,
-        relation=relation,
-        pick=pick,
     )
 
 
@@ -250,15 +242,6 @@ def weighs_only(text: str) -> bool:
     rest = SUPERLATIVE.sub(" ", COMPARATIVE.sub(" ", _ARITHMETIC.sub(" ", text.lower())))
     said = mentions(text) or any(concept.pattern.search(text.lower()) for concept in concepts())
     return rest != text.lower() and not said and not {*content_tokens(rest)} - filler()
-
-
-def answers(text: str, label: str) -> bool:
-    """Return whether a label answers a question.  The encoder is loaded for labels that some question asks for only."""
-    if _stem(label) not in _stems():
-        return False
-    question = parse(text)
-    targets, _ = _meant(text, question, question.operation)
-    return any(_same(target.label, label) for target in targets if target.label)
 
 
 def _meant(text: str, question: Question, operation: str) -> tuple[tuple[Target, ...], tuple[str, ...]]:
@@ -392,10 +375,3 @@ def _same(a: str, b: str) -> bool:
 
 def _stem(label: str) -> str:
     return re.sub(r" - (?:lower|upper) chamber|, total(?: population)?$", "", label.lower())
-
-
-@cache
-def _stems() -> frozenset[str]:
-    """Return the labels that the phrasebook and the lexicon know, as `_stem` does."""
-    known = [*(entry.label for entry in entries()), *(concept.label for concept in concepts())]
-    return frozenset(map(_stem, filter(None, known)))

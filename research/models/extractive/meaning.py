@@ -60,12 +60,6 @@ class Reading(Struct, frozen=True):
         """The likeliest label."""
         return self.ranked[0]
 
-    @property
-    def clear(self) -> bool:
-        """Return whether no other label is half as likely as the first."""
-        others = [share for label, share in self.shares.items() if label and label != self.label]
-        return max(others, default=0.0) <= self.shares[self.label] / 2
-
 
 class Weights(Struct, frozen=True):
     """Settings of the correction, measured by `bench.phrasebook`, and of the decisions, by `bench.sureness`."""

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from research._util.glossary import english_places, label_terms, plain_territory, terms
-from research.models.extractive.stems import stem
-from research.text import STOP_WORDS, has_cjk, tokens, without_accents
+from research._util.glossary import label_terms, plain_territory, terms
+from research.text import STOP_WORDS, has_cjk
 
 _LETTER = r"[A-Za-z0-9À-ɏ’'\-]"
 _CAPITAL = rf"(?:[dDlLO]['’])?(?:[A-ZÀ-ÞŠŽČŚŁĐĆİŌ]{_LETTER}*|[a-z]{{1,2}}[A-Z]{_LETTER}+)"
@@ -179,10 +178,6 @@ class Names:
                 found.append((place, written, key(written)))
         return found + _tagged(text)
 
-    def words(self, text: str) -> frozenset[str]:
-        """Return the stems of all words in the names of a text."""
-        return frozenset(stem(word) for _, written, _ in self.of(text) for word in tokens(written))
-
 
 @lru_cache(maxsize=4_096)
 def _tagged(text: str) -> list[tuple[int, str, str]]:
@@ -205,86 +200,3 @@ def _tagged(text: str) -> list[tuple[int, str, str]]:
         if tag in ("nr", "ns", "nt") and len(word) > 1 and word not in countries() and not unit:
             found.append((place, word, word))
     return found
-
-
-@lru_cache(maxsize=65_536)
-def contains_name(text: str, name: str) -> bool:
-    """Return whether a text contains a name, by key: as it is, shorter or longer, as initials, or as a demonym."""
-    if is_country(name):
-        return any(k == name or name in _parts(written) for _, written, k in names(text)) or _loose(text, name)
-    if has_cjk(name):
-        found = name in text or all(char in text for char in name)
-        return found or any(contains_name(text, key(english)) for english in english_places(name))
-    wanted = _words(name)
-    if not wanted:
-        return True
-    if wanted <= set(_split(text)):
-        return True
-    initials = "".join(word[0] for word in name.split() if word not in STOP_WORDS)
-    for _, written, _ in names(text):
-        other = _words(written)
-        if other and (other < wanted or wanted < other) and max(map(len, other & wanted)) > 2:
-            return True
-        if written.replace(".", "").casefold() == initials and len(initials) > 1:
-            return True
-        if (
-            len(name) > 1
-            and " " not in name
-            and name.replace(".", "")
-            == "".join(word[0] for word in written.casefold().split() if word not in STOP_WORDS)
-        ):
-            return True
-    if " " not in name and len(name) > 1:
-        return _demonym(name, text)
-    return False
-
-
-def _parts(written: str) -> set[str]:
-    words = written.casefold().split()
-    return {
-        countries().get(" ".join(words[i:j]), "")
-        for i in range(len(words))
-        for j in range(i + 1, min(i + 5, len(words)) + 1)
-    }
-
-
-def _loose(text: str, code: str) -> bool:
-    """Return whether a text contains a country in lower case (`the people of the gambia`), by names of over 3 letters."""
-    lower = text.casefold()
-    return any(
-        c == code and len(n) > 3 and n in lower and re.search(rf"(?<!\w){re.escape(n)}(?!\w)", lower)
-        for n, c in _named(code)
-    )
-
-
-@lru_cache(maxsize=512)
-def _named(code: str) -> tuple[tuple[str, str], ...]:
-    return tuple((n, c) for n, c in countries().items() if c == code and n.isascii())
-
-
-def _demonym(name: str, text: str) -> bool:
-    """Return whether a text contains a word that differs from a name only in its ending: `Tuscan` and `Tuscany`."""
-    ends = {"", "y", "a", "n", "an", "ian", "ese", "i", "ish", "er", "ers", "s", "ns", "ans", "e", "o", "es"}
-    for word in _split(text):
-        n = len(_common(word, name))
-        if n >= 4 and n >= len(name) - 3 and word[n:] in ends and name[n:] in ends:
-            return True
-    return False
-
-
-def _common(a: str, b: str) -> str:
-    n = 0
-    while n < min(len(a), len(b)) and a[n] == b[n]:
-        n += 1
-    return a[:n]
-
-
-def _words(name: str) -> frozenset[str]:
-    """Return the words of a name, without initials of first names."""
-    found = frozenset(w for w in _split(name) if w not in STOP_WORDS and w not in _NOT_NAMES)
-    return frozenset(w for w in found if len(w.strip(".")) > 1 or not w.isascii()) or found
-
-
-@lru_cache(maxsize=32_768)
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(re.sub(r"['’]s?$", "", w) for w in re.findall(r"\w[\w’'.\-]*\w|\w", without_accents(text.casefold())))

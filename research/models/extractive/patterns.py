@@ -13,12 +13,6 @@ BORDERS = re.compile(
     r"|adjacent to|adjoin(?:s|ing)?|next door to|abut(?:s|ting)?|surround(?:s|ing)?|touch(?:es|ing)?|hemmed in by|"
     r"(?:countr(?:y|ies)|lands?|states?|nations?) around|frontiers? with)(?!\w)|接壤|邻国|相邻"
 )
-PARTNERS = re.compile(
-    r"\b(?:(?:tak|receiv|buy|absorb|purchas)(?:e|es|ing|s)? (?:the )?(?:most|biggest|largest|greatest|main|lion's)"
-    r"(?: share| part)?(?: of)?.{0,40}exports|exports? (?:partner|market|destination|customer)s?|"
-    r"(?:suppl(?:y|ies)|sends?|provides?) (?:the )?(?:most|biggest|largest|greatest)(?: share| part)?(?: of)?.{0,40}imports|"
-    r"imports? (?:partner|supplier|source)s?)(?!\w)"
-)
 MOST = (
     r"largest|biggest|greatest|most(?! recent)|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|"
     r"leading|最[多大高长]"

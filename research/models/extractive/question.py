@@ -142,7 +142,8 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     proper = _asked(text, _proper(text, lower, known), lower)
     found = _heads(lower, _concepts(lower, taken, proper))
     superlative, comparative = _superlative(lower, found), patterns.COMPARATIVE.search(lower)
-    relation, borders, found = _relation(lower, taken, found, superlative)
+    borders = _borders(lower, taken)
+    relation = BORDER if borders else None
     if borders:
         take(borders)
         superlative = superlative or comparative
@@ -153,7 +154,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     doubtful = frozenset(n for n, (a, _) in proper if a in openings and " " not in n and n not in known)
     labels = _meant(lower, [label for label, _ in sorted(found, key=lambda item: item[1])])
 
-    pick = _pick(lower, found, relation, superlative)
+    pick = _ranked_by(lower, found, superlative) if borders and superlative else None
     if pick and pick.target and len(labels) > 1 and pick.target.label in labels:
         labels.remove(pick.target.label)
     mark = superlative or comparative
@@ -200,20 +201,10 @@ def _superlative(lower: str, found: Sequence[Found]) -> re.Match[str] | None:
     )
 
 
-def _relation(
-    lower: str, taken: list[bool], found: list[Found], superlative: re.Match[str] | None
-) -> tuple[Target | None, re.Match[str] | None, list[Found]]:
-    """Return the list that leads to a group, the words that ask for borders, and the concepts outside that list's name."""
+def _borders(lower: str, taken: list[bool]) -> re.Match[str] | None:
+    """Return the words that ask for the countries on the border."""
     matches = (m for m in patterns.BORDERS.finditer(lower) if not all(taken[m.start() : m.end()]))
-    borders = next((m for m in matches if not patterns.OWN_BORDERS.search(lower[: m.start() + 1])), None)
-    if borders:
-        return BORDER, borders, found
-    partners = patterns.PARTNERS.search(lower)
-    if partners and (len(found) > 1 or superlative):
-        relation = EXPORTS_TO if "export" in partners.group() else IMPORTS_FROM
-        outside = [(label, span) for label, span in found if span[1] <= partners.start() or span[0] >= partners.end()]
-        return relation, None, outside
-    return None, None, found
+    return next((m for m in matches if not patterns.OWN_BORDERS.search(lower[: m.start() + 1])), None)
 
 
 def _meant(lower: str, labels: list[str]) -> list[str]:
@@ -383,15 +374,6 @@ def _asking(text: str, taken: list[bool]) -> list[bool]:
             keep[start:end] = [True] * (end - start)
         start = end
     return keep if any(keep) else [True] * len(text)
-
-
-def _pick(
-    lower: str, found: Sequence[Found], relation: Target | None, superlative: re.Match[str] | None
-) -> Pick | None:
-    """Return which member of a group is asked for; None if there is no group."""
-    if relation is BORDER:
-        return _ranked_by(lower, found, superlative) if superlative else None
-    return Pick(None, superlative is None or superlative.group("most") is not None) if relation else None
 
 
 def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -> Pick:

@@ -30,14 +30,6 @@ _CLOSE = 0.2
 """Share of all words below which a sentence is not shown as the closest one."""
 _INHERITED = 0.5
 """Weight of a word that is only in the sentence that led to the document."""
-_MEASURED = {
-    "celsius": "temperature 温度",
-    "fahrenheit": "temperature 温度",
-    "mass": "weight 重量",
-    "speed": "speed 速度",
-    "area": "area 面积",
-}
-"""Words for what a unit measures."""
 _MEANING = 0.25
 """Weight of the similarity of meaning beside the share of the words."""
 _COMPARED = 24
@@ -75,7 +67,7 @@ def read(prose: Prose) -> Reading | None:
         return None
     first = ranked[0]
     needed = _CONFIRMED if kind == "whether" else _STATED
-    stated = min(_covers(first, prose), _says(first, prose)) > needed and not _lacks(first, kind)
+    stated = min(_covers(first, prose), _says(first, prose)) > needed and not _lacks(first, kind, prose)
     best = [said for said in ranked if said.worth >= _BESIDE * first.worth][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
@@ -107,7 +99,7 @@ def _ranked(prose: Prose, pages: Sequence[Page], kind: Kind | None) -> list[Sent
     found = sorted(found, key=lambda said: -said.worth)[:_COMPARED]
     near = _similar(prose.wanted.text, tuple(f"{said.page.name}: {said.fact.line}" for said in found))
     both = [replace(said, worth=said.worth + _MEANING * close) for said, close in zip(found, near, strict=True)]
-    return sorted(both, key=lambda said: (_lacks(said, kind), -said.worth))
+    return sorted(both, key=lambda said: (_lacks(said, kind, prose), -said.worth))
 
 
 def _sentences(page: Page, way: frozenset[str], prose: Prose, kind: Kind | None) -> list[Sentence]:
@@ -122,18 +114,11 @@ def _sentences(page: Page, way: frozenset[str], prose: Prose, kind: Kind | None)
         own = wanted.held(page, fact.line)
         have = keys(fact.line) | keys(page.title)
         own |= {at for at in wanted.words.keys() - own if any(alike(at, other) for other in have)}
-        own |= _dimensions(fact.line) & wanted.words.keys()
         led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
         asked = wanted.share(own, wanted.asked) + _INHERITED * wanted.share(led - own, wanted.asked)
         worth = asked + _INHERITED * wanted.share(own | led)
         found.append(Sentence(fact, page, own, own | led, _things(kind, fact.line, page, prose), worth))
     return found
-
-
-@lru_cache(maxsize=16_384)
-def _dimensions(line: str) -> frozenset[str]:
-    """Return the keys of the words for what the units in a line measure, which it need not say."""
-    return keys(" ".join(_MEASURED.get(figure.unit, "") for figure in quantities(line)))
 
 
 @lru_cache(maxsize=64)
@@ -171,8 +156,15 @@ def _holds(page: Page, name: str, prose: Prose) -> bool:
     return prose.wanted.share(held, keys(name)) > 0.6
 
 
-def _lacks(said: Sentence, kind: Kind | None) -> bool:
-    """Return whether a sentence has no name, number or date of the kind; names are not recognised for certain in Chinese."""
+def _lacks(said: Sentence, kind: Kind | None, prose: Prose) -> bool:
+    """Return whether a sentence has nothing of the kind, or not the word that says what a person did or is.
+
+    Names are not recognised for certain in Chinese.
+    """
+    if kind == "person" and (asked := [key for key in reversed(prose.wanted.words) if key in prose.wanted.asked]):
+        own = keys(said.fact.line)
+        if not has_cjk(prose.wanted.text) and not any(word == asked[0] or alike(word, asked[0]) for word in own):
+            return True
     needed = kind in ("year", "date", "number") or (kind in ("person", "place") and not has_cjk(said.fact.line))
     return needed and not said.things
 

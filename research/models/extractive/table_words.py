@@ -112,7 +112,6 @@ _COMPARED = {
     "<=": "at most|no more than|up to|or less|or fewer|or below|不超过|至多|以下",
 }
 _SCALES = {"million": 1e6, "thousand": 1e3, "billion": 1e9, "k": 1e3, "万": 1e4, "亿": 1e8}
-_ALL = re.compile(r"\b(?:all|every|each|any|whole|entire)\b|所有|全部|每", re.I)
 
 
 class Period(Struct, frozen=True):
@@ -223,8 +222,3 @@ def periods(text: str) -> list[Period]:
 def spans(text: str) -> bool:
     """Return whether a question names a span of time by its ends."""
     return _BETWEEN.search(text) is not None
-
-
-def everything(text: str) -> bool:
-    """Return whether a question asks for all rows."""
-    return _ALL.search(text) is not None
