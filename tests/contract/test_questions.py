@@ -117,7 +117,7 @@ def test_what_asks_by_how_much_is_found_with_the_comparison(bench: Workbench, ho
     ("question", "short"),
     [
         ("How many times larger is Chad than Malawi by area?", "10.84 times"),
-        ("秘鲁的人口是玻利维亚的多少倍？", "2.644倍"),
+        ("秘鲁的人口是玻利维亚的多少倍？", "2.63倍"),
     ],
 )
 def test_how_many_times_is_answered_with_the_ratio(bench: Workbench, question: str, short: str) -> None:

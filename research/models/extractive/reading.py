@@ -30,6 +30,14 @@ _CLOSE = 0.2
 """Share of all words below which a sentence is not shown as the closest one."""
 _INHERITED = 0.5
 """Weight of a word that is only in the sentence that led to the document."""
+_MEASURED = {
+    "celsius": "temperature 温度",
+    "fahrenheit": "temperature 温度",
+    "mass": "weight 重量",
+    "speed": "speed 速度",
+    "area": "area 面积",
+}
+"""Words for what a unit measures."""
 _MEANING = 0.25
 """Weight of the similarity of meaning beside the share of the words."""
 _COMPARED = 24
@@ -114,11 +122,18 @@ def _sentences(page: Page, way: frozenset[str], prose: Prose, kind: Kind | None)
         own = wanted.held(page, fact.line)
         have = keys(fact.line) | keys(page.title)
         own |= {at for at in wanted.words.keys() - own if any(alike(at, other) for other in have)}
+        own |= _dimensions(fact.line) & wanted.words.keys()
         led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
         asked = wanted.share(own, wanted.asked) + _INHERITED * wanted.share(led - own, wanted.asked)
         worth = asked + _INHERITED * wanted.share(own | led)
         found.append(Sentence(fact, page, own, own | led, _things(kind, fact.line, page, prose), worth))
     return found
+
+
+@lru_cache(maxsize=16_384)
+def _dimensions(line: str) -> frozenset[str]:
+    """Return the keys of the words for what the units in a line measure, which it need not say."""
+    return keys(" ".join(_MEASURED.get(figure.unit, "") for figure in quantities(line)))
 
 
 @lru_cache(maxsize=64)

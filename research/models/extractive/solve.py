@@ -168,8 +168,6 @@ class Solver:
         self.finder.missing += [f"{', '.join(subjects)}: {' '.join(t.words)}" for t in targets if t.lost]
         wanted = [target for target in targets if not target.lost]
         findings = [self.finder.find(s, t, y) for s in subjects for t in wanted for y in years]
-        if self.finder.actions:
-            return self._more()
         found = [part for finding in findings if finding for part in self.finder.parts(finding)]
         if self.finder.actions:
             return self._more()
