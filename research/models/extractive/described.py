@@ -98,6 +98,13 @@ _ASKED = re.compile(
 )
 """Matches the words before the country that is asked for."""
 _HEADED = re.compile(rf"\b(?:{_PLACE}|{RELATED})\b", re.I)
+_BETWEEN = re.compile(
+    r"\b(?:export\w*|import\w*|trad\w+|borders?|bordering|frontier|boundary|s[eo]ld?|sells|buy\w*|bought|go(?:es)?|"
+    r"sen[dt]s?|ship\w*|"
+    r"distance|far|shares?)\b[^,;]{0,40}\b(?:to|with|from|towards?|between|against)\s*$",
+    re.I,
+)
+"""Matches the words before a country that is only the other side of a relation."""
 _AUXILIARY = re.compile(r"\b(?:do|does|did|has|have|had|is|are|was|were|can|could|will)\s*$", re.I)
 _QUOTED = re.compile(r"[\"“«][^\"”»]{2,80}[\"”»]")
 _NAMED = re.compile(r"(?<![\w])(?:[A-ZÀ-ÞŠŽČŚŁ][\w.’'-]*|Ξ+|Ψ+)")
@@ -127,6 +134,11 @@ class Described(Struct, frozen=True):
             return f"in {name}" if match["there"] else f"{name}'s" if match["of"] else name
 
         return _IT.sub(put, self.after)
+
+    @property
+    def between(self) -> bool:
+        """Whether the question is about something between the described country and another."""
+        return not self.referred and _BETWEEN.search(self.before) is not None
 
 
 @lru_cache(maxsize=512)

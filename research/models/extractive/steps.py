@@ -30,7 +30,7 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
         return found_in_table
     while len(leads) < DEEPEST and (found := described(text)) and speaks(found.text):
         finder = Finder(evidence, parse(found.text), frozenset(), acting=acting)
-        led = lead(finder, found.text)
+        led = None if found.between else lead(finder, found.text)
         if finder.actions:
             return Verdict(parse(evidence.question), actions=tuple(finder.actions), led=tuple(leads))
         if led is None or led.name in parse(found.text).names:  # *Zambia's main trading partner* is not Zambia
