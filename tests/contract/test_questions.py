@@ -135,6 +135,24 @@ def test_a_change_over_years_is_that_of_the_whole_series(bench: Workbench) -> No
     assert "in 2022" in view.answer and "in 2024" in view.answer and "percentage points" in view.answer
 
 
+def test_what_is_known_of_two_measures_of_two_countries_is_told_with_what_is_missing(bench: Workbench) -> None:
+    view = research.run("Compare the population of Kenya and Uganda and their literacy", workbench=bench)
+    assert view.outcome == "partly_answered"
+    assert all(each in view.answer for each in ("55,751,717", "50,863,850", "69.1%", "Not found: Kenya: Literacy"))
+    assert [part.status for part in view.parts] == ["answered", "not_found"]
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [("What is the capital of Jpaan?", "“Jpaan” was understood as Japan"), ("What is the population of Lagos?", "Lagos")],
+)
+def test_letters_in_another_order_are_understood_but_another_name_stays(
+    bench: Workbench, question: str, said: str
+) -> None:
+    answer = research.run(question, workbench=bench).answer
+    assert said in answer and "Laos" not in answer
+
+
 def test_a_follow_up_about_another_country_is_only_about_that_one(bench: Workbench) -> None:
     first = research.run("What is the unemployment rate in Spain?", workbench=bench)
     view = fold(bench.engine.follow_up(first.run, "And in Portugal?", here=True).events())

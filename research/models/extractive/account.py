@@ -102,6 +102,7 @@ def _found(part: Asked, verdict: Verdict) -> bool:
     found = [finding.target for finding in (*verdict.findings, *verdict.group)]
     wanted = {target.label for target in parse(part.text).targets if target.label}
     said = any(target.asked == part.text or target.label in wanted for target in found)
+    said = said and not any(label in gap for label in wanted for gap in verdict.missing)
     if verdict.question.operation in ("compare", "sum", "mean") and weighs_only(part.text):
         return bool(verdict.chosen)
     return not wanted or said

@@ -44,6 +44,7 @@ _ASKS = re.compile(
     rf"\b{_ASKING}|谁|什么|哪|多少|几[个位年岁成]|何[时处地年]|多[大长高久远]|为什么|为何|吗|是否|还是", re.I
 )
 _ITS = re.compile(r"\s{0,9},?\s{1,9}and (?=(?:its|their|his|her) [\w' -]{1,300}\??$)", re.I)
+_POSSESSIVE = re.compile(r"(?:its|their|his|her) ", re.I)
 _LISTED = re.compile(r"^(?P<head>[^:：?？]{3,80})[:：]\s{0,9}(?P<items>[^:：?？]{1,300}?)[?？.。]?\s{0,9}$")
 _SHARED = re.compile(
     r"^(?P<head>\W{0,9}(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
@@ -231,7 +232,7 @@ def _says_something(piece: str) -> bool:
     """Return whether a piece names or asks more than *give me both numbers*."""
     asks = _ASKS.search(piece) is not None
     content = [token for token in content_tokens(piece) if token not in filler() and not token.isdigit()]
-    return bool(asks or named(piece) or len(content) > 1)
+    return bool(asks or named(piece) or len(content) > (0 if _POSSESSIVE.match(piece) else 1))
 
 
 def _asked(text: str, *, assignment: bool) -> Asked:

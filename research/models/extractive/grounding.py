@@ -206,9 +206,10 @@ def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Return a target for each part of the question, or none and the nearest labels."""
     text = text_of(question)
     clauses = _clauses(text)
-    if len(clauses) > 1 and question.operation in ("compare", "sum", "mean"):
+    listed = question.operation == "compare" and not any(_weighs(clause) or weighs_only(clause) for clause in clauses)
+    if len(clauses) > 1 and question.operation in ("compare", "sum", "mean") and not listed:
         return _compared(clauses, question)
-    if len(clauses) == 1 or question.operation != "lookup":
+    if len(clauses) == 1 or not (listed or question.operation == "lookup"):
         return _meant(text, question, question.operation)
     found: list[Target] = []
     nearest: list[str] = []
@@ -225,7 +226,7 @@ def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target,
 
     What asks by how much is answered with the comparison.
     """
-    weighing = [each for each in clauses if any(how.search(each.lower()) for how in (COMPARATIVE, SUPERLATIVE, SUM))]
+    weighing = [each for each in clauses if _weighs(each)]
     chosen = weighing[0] if weighing else question.text
     if weighs_only(chosen):
         chosen, clauses = question.text, ()  # the clause before it says the measure
@@ -235,6 +236,10 @@ def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target,
         Target(words=(each,), lost=True) for each in others if {*content_tokens(_ARITHMETIC.sub(" ", each))} - filler()
     ]
     return (*targets, *lost) if targets else (), nearest
+
+
+def _weighs(clause: str) -> bool:
+    return any(how.search(clause.lower()) for how in (COMPARATIVE, SUPERLATIVE, SUM))
 
 
 def weighs_only(text: str) -> bool:

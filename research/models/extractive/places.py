@@ -190,15 +190,18 @@ def _misspelt_chinese(match: re.Match[str]) -> Iterator[Mention]:
 
 @lru_cache(maxsize=4096)
 def _nearest(written: str) -> str | None:
-    """Return the only country whose name is one letter away, or two for eight letters and more; None otherwise."""
-    if len(written) < 6:
+    """Return the only country whose name is one letter away, or two for eight letters and more; None otherwise.
+
+    Five letters may only be in another order: Lagos is not Laos.
+    """
+    if len(written) < 5:
         return None
     most = 1 if len(written) < 8 else 2
     near: dict[str, int] = {}
     for name in _spelt():
         if abs(len(name) - len(written)) <= most and name[0] == written[0]:
             distance = _distance(written, name, most)
-            if distance <= most:
+            if distance <= most and (len(written) > 5 or sorted(written) == sorted(name)):
                 near[_known()[name]] = min(distance, near.get(_known()[name], 9))
     best = [name for name, distance in near.items() if distance == min(near.values())]
     return best[0] if len(best) == 1 and not set(tokens(written)) <= vocabulary() else None
