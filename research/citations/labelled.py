@@ -24,6 +24,7 @@ _ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
 _BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
 _BULLET = re.compile(r"^[\s#>*+•-]+")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_MONTH = re.compile(r"(?<!\d)\d{4}-\d\d(?!\d)")
 _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
 _SHARE = re.compile(r"\b100(?:\.0+)?\s*\*|\*\s*100\b")
@@ -283,7 +284,7 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
         count = Quantity("number", f"{len(used) - 2}", len(used) - 2, 0.0, "", 0, 0)
         yield Cell(source.n, titled, (), frozenset([word]), around, count, how=sql)
     for row in rows:
-        for cell in _row(source, [f"{name} {unit}".strip() for name in head], row):
+        for cell in _row(source, [name if "percent" in name else f"{name} {unit}".strip() for name in head], row):
             yield replace(cell, line=f"{cell.line}\n{titled}", label=frozenset(), around=around, how=sql)
 
 
@@ -445,15 +446,17 @@ def _returned(
 ) -> Match | None:
     """Return the figures of a query's result that a claim states, in rows with the names that it has."""
     chosen: list[Cell] = []
-    for owner, figure in zip(_paired(names, len(figures)), figures, strict=True):
-        row = [cell for cell in cells if not cell.names or cell.names[0] == owner]
+    owners = [tuple(names)] if len(figures) == 1 else [(each,) for each in _paired(names, len(figures))]
+    for owner, figure in zip(owners, figures, strict=True):
+        row = [cell for cell in cells if _is_of(cell, owner, frozenset())]
         chosen += [cell for cell in row if cell.states(figure)][:1]
     months = [f"{each.date[0]}-{each.date[1]:02}" for each in claim.dates]
     dated = [cell.year for cell in chosen if cell.year]
     if len(chosen) < len(figures) or (dated and claim.years and dated != list(claim.years)):
         return None
     for cell in chosen:
-        if not all(month in cell.how for month in months) or not set(map(str, claim.years)) <= words(cell.around):
+        own = cell.line if _MONTH.search(cell.line) else cell.how  # a row with a month is of no other one
+        if not all(month in own for month in months) or not set(map(str, claim.years)) <= words(cell.around):
             return None
     accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
     return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if chosen and accepted else None

@@ -29,7 +29,7 @@ _HEAD_ROWS = 30
 """Rows at the top among which the header is looked for."""
 _UNIT = re.compile(r"^(?P<name>.*\S)\s*[(\[（【](?P<unit>[^()\[\]（）【】]{1,30})[)\]）】]$")
 _TRAILING = re.compile(
-    r"(?:, ?|\sin\s|[\s_-])(?P<unit>%|[$€£¥]|(?:USD|EUR|GBP|CNY|RMB|JPY|CHF)(?: ?(?:k|m|bn|million|billion))?|"
+    r"(?:, ?|\sin\s|[\s_-])(?P<unit>%|[$€£¥]|(?P<code>(?i:USD|EUR|GBP|CNY|RMB|JPY|CHF))(?: ?(?:k|m|bn|million|billion))?|"
     r"kg|km|°C|mm|kWh|MWh|pct|percent|(?<=_)(?:m|cm|ha|kW|MW|GWh))$"
 )
 _UNIT_NOTE = re.compile(
@@ -103,7 +103,8 @@ def table(
     rows, numbers = found.rows[start + depth : end], found.numbers[start + depth : end]
     room = max(1, MAX_CELLS // width)
     typed = _typed(names, rows[:room], mark)
-    noted = next((match["unit"].strip() for line in above if (match := _UNIT_NOTE.fullmatch(line))), "")
+    unit_of_all = next(filter(None, map(_UNIT_NOTE.fullmatch, above)), None) or _TRAILING.search(title)
+    noted = unit_of_all["unit"].strip() if unit_of_all else ""
     columns = tuple(
         Column(clip(name, 200), each.type, clip(each.unit or unit or (noted if each.type == "number" else ""), 40), at)
         for (name, unit), each, at in zip(names, typed, found.across, strict=True)
@@ -245,9 +246,13 @@ def _names(rows: Sequence[Sequence[Cell]], across: Sequence[int]) -> list[tuple[
 
 def _split(head: str) -> tuple[str, str]:
     """Return the name and the unit in a header: `Sales (EUR)`, `Weight [kg]`, `Share, %`."""
-    match = _UNIT.match(head) or _TRAILING.search(head, 1)
-    name = (match["name"] if match.re is _UNIT else head[: match.start()]) if match else ""
-    return (name.rstrip(" ,:："), match["unit"].strip()) if match and name.strip(" _-") else (head, "")
+    if match := _UNIT.match(head):
+        name, unit = match["name"], match["unit"]
+    elif match := _TRAILING.search(head, 1):
+        code = match["code"] or ""
+        name, unit = head[: match.start()], code.upper() + match["unit"].removeprefix(code)  # `revenue_eur`
+    name = name.rstrip(" ,:：") if match else ""
+    return (name, unit.strip()) if name.strip(" _-") else (head, "")
 
 
 def _last_row(rows: Sequence[Sequence[Cell]], start: int) -> int:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+
+from research.web import grid
+from research.web.table import Table
 
 if TYPE_CHECKING:
     from pypdf import PageObject
@@ -55,6 +59,18 @@ def tables(layout: str) -> Iterator[Rows]:
             if rows := _rows(block[head:]):
                 yield rows
                 break
+
+
+def typed(text: str, place: str) -> Iterator[Table]:
+    """Yield the tables of a page's text that have figures and a head over each column."""
+    above = ""
+    for rows, block in groupby(text.splitlines(), key=lambda line: line.startswith("| ")):
+        lines = [line for line in block if line.strip()]
+        cells = [[cell.strip() or None for cell in line.strip().strip("|").split("|")] for line in lines]
+        found = grid.table([cells[0], *cells[2:]], place, title=above) if rows else None
+        if found and all(cells[0][1:]) and any(column.type == "number" for column in found.columns):
+            yield found
+        above = lines[-1] if lines and not rows else above
 
 
 def _cells(line: str) -> list[_Cell]:

@@ -20,6 +20,7 @@ from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, short
 from research.web import charsets, flow, formats, kinds, markdown, pdf_pages, places, scans, spans, walls, word
 from research.web.packages import BROKEN, OLE, transitional
+from research.web.pdf_tables import typed
 from research.web.places import Part, Place
 from research.web.table import Table, limited
 from research.web.table_text import as_text
@@ -411,7 +412,8 @@ def pdf(found: PdfRead, name: str, advice: str = scans.INSTALL) -> FileText:
     )
     csl = {key: value for key, value in csl.items() if value}
     notes = (*pdf_pages.notes(pages, advice), *found.left_out)
-    return FileText(found.title, text, csl=csl, places=at, notes=notes)
+    tables = (each for number, page in enumerate(pages, 1) for each in typed(page.text, f"page {number}"))
+    return FileText(found.title, text, csl=csl, tables=tuple(tables), places=at, notes=notes)
 
 
 def _docx(data: bytes, name: str) -> FileText:

@@ -64,7 +64,7 @@ def _item(question: str, verdict: Verdict, text: str) -> Part:
 
 def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     """Return why a part counts as not found; empty if it was."""
-    if not answers(verdict) or not (alone or _found(part, verdict)):
+    if not answers(verdict) or not (alone or verdict.table or _found(part, verdict)):
         return reason(part.text, "nothing cited covers it")
     if part.open or verdict.derived or verdict.table:
         return ""

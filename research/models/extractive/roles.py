@@ -360,7 +360,7 @@ def _quoted(verdict: Verdict) -> Sequence[Fact]:
     if verdict.reading:
         return verdict.reading.quotes
     if verdict.table:
-        return verdict.table.facts
+        return [fact for each in verdict.table for fact in each.facts]
     return [finding.fact for finding in (*verdict.findings, *verdict.group)] or verdict.quotes
 
 

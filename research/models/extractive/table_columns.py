@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_CONNECTING = STOP_WORDS | frozenset(tokens(" ".join(STOP_WORDS)))
+"""Words that name no column, as a text has them and as `tokens` gives them."""
 NEAR = 0.45
 """Least cosine of a word and the name of a column that means the same; `wind` and `rainfall` have .33."""
 APART = 0.15
 """Least difference of two cosines that tells two columns apart which have the same words of a question."""
 _PREFIX = 4
 """Letters that two forms of a word share: `rain` and `rainfall`."""
+_LETTER = r"[^\W\u4e00-\u9fff]"
+"""What a word may not go on with; a Chinese character may follow an English name."""
 _YES, _NO = ("yes", "y", "true", "是", "有", "✓"), ("no", "n", "false", "否", "无", "✗")
 _NOT = re.compile(r"\b(?:not|never|without|un(?=cancel|paid))\b|n['’]t\b|没有?|未|非", re.I)
 _WHERE_FROM = re.compile(r"\b(?:from|leaving|out of)\s+(?:the\s+)?$|从\s*$", re.I)
@@ -83,7 +87,7 @@ def cosine(one: str, other: str) -> float:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text that may name a column, in order."""
-    return [word for word in tokens(text) if word not in STOP_WORDS and not word[0].isdigit()]
+    return [word for word in tokens(text) if word not in _CONNECTING and not word[0].isdigit()]
 
 
 def same(word: str, other: str) -> bool:
@@ -187,7 +191,7 @@ def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
     if has_cjk(value):
         return [match.span() for match in re.finditer(re.escape(value), text)] if len(value) > 1 else []
     plural = "(?:(?:n|an|ian)?s?|e?s|['’]s)?" if len(value) > 2 and not value[-1].isdigit() else ""
-    pattern = re.compile(rf"(?<![\w]){re.escape(value)}{plural}(?![\w])", re.IGNORECASE)
+    pattern = re.compile(rf"(?<!{_LETTER}){re.escape(value)}{plural}(?!{_LETTER})", re.IGNORECASE)
     places = [match.span() for match in pattern.finditer(text)]
     if len(value) > 2 and not value.isdigit():
         return places or _folded(text, value)

@@ -81,7 +81,9 @@ def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = Fals
     ):
         return [meant.text]
     if negated and not any(abs(each.start - negated.end()) < 12 and _flag(each.column) for each in meant.found or ()):
-        return [negated.group()]
+        said_no = meant.text[negated.start() : negated.end() + 2]  # 不满 of the column 不满意人数
+        if not any(said_no in each.name for each in columns):
+            return [negated.group()]
     rest = _rest(meant)
     if figures := [each for each in _figures(rest) if not _known_figure(each, meant, columns)]:
         return figures
@@ -178,12 +180,17 @@ def _light(word: str) -> bool:
 def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     own = _own(meant, columns)
     key = meant.table.of_type("text")[:1]
-    nouns = {word for match in _SLOT.finditer(rest) for word in words_of(match["noun"] or match["kind"])}
+    nouns = set()
+    for match in _SLOT.finditer(rest):
+        found = words_of(match["noun"] or match["kind"])
+        named = [at for at, word in enumerate(found) if match["kind"] and _named(word, own, meant.head)]
+        nouns |= set(found[: named[0]] if named else found)  # a verb comes behind the noun of `which region sold`
     missing = []
     for word in words_of(rest):
         if _named(word, own, meant.head):
             continue
-        if word in nouns or not any(likeness(word, each) >= _CLEAR for each in (*columns, *key)):
+        near = any(likeness(word, each) >= _CLEAR for each in (*columns, *key))
+        if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in meant.head)):
             missing.append(word)
     return missing
 

@@ -80,7 +80,8 @@ class Meant:
     """One question read against one table."""
 
     def __init__(self, question: str, table: PTable) -> None:
-        self.text = question.strip().rstrip("?？。.!")
+        file = re.escape(table.file.partition(" › ")[0])
+        self.text = re.sub(file, " ", question, flags=re.I).strip().rstrip("?？。.!")
         self.table = table
         self.found = filters(self.text, table)
         self.limits = said.limits(self.text)
@@ -95,7 +96,8 @@ class Meant:
         self.kind = ""
         """What the columns of a table with a column for each year are about: `sales` for `2023 sales`."""
         self.wide = self._wide()
-        self.unlimited = _blanked(self.text, self.limits)
+        self.against = self._against()
+        self.unlimited = _blanked(self.text, [*self.limits, *(limit for _, limit in self.against)])
         """The question without its limits: `more than` ranks nothing."""
         self.how, self.how_words = how_of(self.text)
         """What is asked for by `how old`, and these words."""
@@ -106,6 +108,26 @@ class Meant:
         self.taken = ""
         """The word that named the group."""
         self.head = words_of(f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}")
+
+    def _against(self) -> list[tuple[PColumn, said.Limit]]:
+        """Return the column whose figures are compared with those of another one, as a limit."""
+        match = said.AGAINST.search(self.text)
+        if match is None or self.limits:
+            return []
+        before, behind = (
+            [
+                each
+                for each in self.figures
+                if each.name in part or any(same(w, o) for w in words_of(part) for o in each.words)
+            ]
+            for part in (self.text[: match.end()], self.text[match.end() :])
+        )
+        one = [each for each in before if each not in behind]
+        if len(one) != 1 or len(behind) != 1 or one[0].unit != behind[0].unit:
+            return []
+        how = str(match.lastgroup)
+        sign = ">" if how in ("more", "over") else "<"
+        return [(one[0], said.Limit(sign, 0.0, match.start(how), match.end(how), other=behind[0]))]
 
     def of(self, column: PColumn) -> list[Filter]:
         return [each for each in self.found or () if each.column is column]

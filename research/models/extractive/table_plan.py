@@ -70,7 +70,8 @@ class Doubt(Struct, frozen=True):
 
 def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     """Return what to calculate, from the table that fits the question best; None if none clearly does."""
-    read = [found for table in tables if table.rows and (found := _Planner(question, table).read())]
+    named = [table for table in tables if table.file.partition(" › ")[0].casefold() in question.casefold()]
+    read = [found for table in named or tables if table.rows and (found := _Planner(question, table).read())]
     plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: -plan.score)
     if not plans:
         return next((each for each in read if isinstance(each, Doubt)), None)
@@ -89,7 +90,7 @@ class _Planner(Measured):
         if plan is None:
             return self._doubt()
         columns = [plan.measure, plan.group or self.group()[0], plan.time, *(column for column, _ in plan.limits)]
-        columns += [each.column for each in plan.filters]
+        columns += [*(limit.other for _, limit in plan.limits), *(each.column for each in plan.filters)]
         if _other_kind(self, plan) or _qualified(plan, self.text):
             return None
         compares = plan.operation == "difference"
@@ -109,7 +110,9 @@ class _Planner(Measured):
         column = self.asked_for()
         limits = self._limited(None)
         chosen = [each for each in self.found if each.column is not column]
-        if column is None or limits is None or len(chosen) < len(self.found) or not (chosen or limits):
+        if column is None or limits is None or len(chosen) < len(self.found) or not (chosen or limits or self.against):
+            return None
+        if not self.unique(column) and not all(added(each) for each, _ in self.against):
             return None
         return Plan(
             table=self.table,
@@ -119,13 +122,13 @@ class _Planner(Measured):
             filters=tuple(chosen),
             periods=tuple(self.periods),
             time=self._time(column),
-            limits=tuple(limits),
+            limits=(*limits, *self.against),
             most=True,
             many=0,
             rank=1,
             aggregate="",
             wide=tuple(self.wide.items()),
-            score=1 + 0.8 * len(chosen) + 0.3 * bool(limits),
+            score=1 + 0.8 * len(chosen) + 0.3 * bool(limits or self.against),
         )
 
     def _doubt(self) -> Doubt | None:
@@ -356,7 +359,7 @@ def _passed_by_some(meant: Measured, plan: Plan) -> bool:
     years = meant.table.of_type("year")
     spread = int(years[0].high) - int(years[0].low) + 1 if years and years[0].low else 1
     once = spread > 1 and plan.group.different * spread == meant.table.rows and len(meant.periods) == 1
-    return not once and any(added(column) for column, _ in plan.limits)
+    return not once and any(added(column) for column, limit in plan.limits if limit.other is None)
 
 
 _ALTOGETHER = re.compile(r"[各每].*(?:一共|总共|加起来)")

@@ -35,6 +35,11 @@ def statement(plan: Plan, question: str) -> str:
     if plan.operation == "list":
         assert plan.group
         where = _where([*conditions, f"{plan.group.sql} IS NOT NULL"])
+        for column, over in plan.limits:
+            if over.other:
+                sums = [f"SUM({each.sql})" for each in (column, over.other)]
+                rest = f"GROUP BY {plan.group.sql} HAVING {sums[0]} {over.sign} {sums[1]} ORDER BY {plan.group.sql}"
+                return f"SELECT {plan.group.sql}, {', '.join(sums)} FROM {table}{where} {rest} LIMIT {LISTED + 1}"
         return f"SELECT DISTINCT {plan.group.sql} FROM {table}{where} ORDER BY {plan.group.sql} LIMIT {LISTED + 1}"
     if plan.operation == "difference":
         return _difference(plan, question)
@@ -108,7 +113,7 @@ def _values(plan: Plan) -> list[str]:
 
 
 def _limits(plan: Plan) -> list[str]:
-    return [f"{column.sql} {limit.sign} {limit.value:.15g}" for column, limit in plan.limits]
+    return [f"{column.sql} {limit.sign} {limit.value:.15g}" for column, limit in plan.limits if not limit.other]
 
 
 def _times(plan: Plan, question: str) -> list[str]:

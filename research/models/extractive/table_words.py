@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from research.models.extractive.table_degrees import degree_of
+from research.models.extractive.table_reading import PColumn
 
 _NUMBERS = {
     word: number
@@ -105,6 +106,12 @@ _LIMIT = re.compile(
     r"(?P<tail>\bor (?:more|above|over|less|fewer|below)|以上|以下)",
     re.I,
 )
+AGAINST = re.compile(
+    r"\b(?:(?P<more>more|higher|larger|greater|bigger)|(?P<less>less|fewer|lower|smaller))\b(?:\s[^\d?.]{1,40}?)?\sthan\b|"
+    r"(?P<over>\bexceed(?:s|ed)?\b|超过|高于|大于|多于)|(?P<under>低于|少于|小于)",
+    re.I,
+)
+"""What compares the figures of two columns."""
 _COMPARED = {
     ">": "above|over|more than|greater than|exceed|higher than|longer than|taller than|heavier than|超过|高于|大于|多于",
     ">=": "at least|no less than|minimum of|or more|or above|or over|不低于|不少于|至少|以上",
@@ -133,6 +140,8 @@ class Limit(Struct, frozen=True):
     unit: str = ""
     degree: str = ""
     """The word that compares, if it says by what: `old` in `older than 40`."""
+    other: PColumn | None = None
+    """The column whose figure in the same row is the limit: the budget of `spent more than its budget`."""
 
 
 CALCULATIONS = (MOST, LEAST, WORST, MEAN, MEDIAN, SUM, GROWTH, SHARE, DIFFERENCE)

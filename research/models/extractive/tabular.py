@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
+from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.question import parse
 from research.models.extractive.table_nouns import added
@@ -12,12 +15,14 @@ from research.models.extractive.table_reading import Rows, asked_of, figure, ran
 from research.models.extractive.table_sql import LISTED, statement
 from research.models.extractive.table_words import CALCULATIONS
 from research.models.extractive.verdict import Action, TableAnswer, Verdict
+from research.text import tokens
 
 _OWN = "Tables: "
 _WORLD = "World Factbook"
 _SHOWN, _COLUMNS = 3, 8
 """Tables to name where none answers, and columns of each."""
 _FACTBOOK = "factbook ("
+_PRONOUN = re.compile(r"\b(?:(?P<whose>its|their|his|her)|it|they|he|she)\b", re.I)
 
 
 def solved(evidence: Evidence, acting: bool) -> Verdict | None:
@@ -34,10 +39,29 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
             else None
         )
     described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
-    plan = planned(question, described)
-    if isinstance(plan, Doubt):
-        return Verdict(parse(question), doubt=plan.options)
-    return _carried_out(evidence, plan, acting) if plan else None
+    found: list[Verdict] = []
+    texts = [part.text for part in parts_of(question)]
+    while texts:
+        text = texts.pop(0)
+        plan = planned(text, described)
+        if isinstance(plan, Doubt):
+            return Verdict(parse(question), doubt=plan.options)
+        each = _carried_out(evidence, text, plan, acting) if plan else None
+        if plan is None or each is None:
+            return None
+        found.append(each)
+        texts = [_with_subject(text, plan) for text in texts]
+    actions = tuple(action for each in found for action in each.actions)
+    answers = () if actions else tuple(answer for each in found for answer in each.table)
+    return Verdict(parse(question), actions=actions, table=answers)
+
+
+def _with_subject(text: str, plan: Plan) -> str:
+    """Return a later part of a question with the value that a plan is about in place of pronouns, if it is one."""
+    if len(plan.filters) != 1:
+        return text
+    value = plan.filters[0].value
+    return _PRONOUN.sub(lambda his: value + ("'s" if his["whose"] else ""), text)
 
 
 def columns_of(evidence: Evidence) -> list[str]:
@@ -46,6 +70,9 @@ def columns_of(evidence: Evidence) -> list[str]:
     if step is None or not any(each.search(evidence.question) for each in CALCULATIONS):
         return []
     own = [table for table in tables(step.text) if table.file != _WORLD][:_SHOWN]
+    asked = tokens(evidence.question)
+    if any(word in asked for table in own for column in table.of_type("number") for word in column.words):
+        return []  # it has the names of columns, and still cannot be answered
     return [f"{table.file} ({', '.join(column.name for column in table.columns[:_COLUMNS])})" for table in own]
 
 
@@ -59,8 +86,7 @@ def _given(evidence: Evidence) -> bool:
     return bool(evidence.earlier)
 
 
-def _carried_out(evidence: Evidence, plan: Plan, acting: bool) -> Verdict | None:
-    question = evidence.question
+def _carried_out(evidence: Evidence, question: str, plan: Plan, acting: bool) -> Verdict | None:
     sql = statement(plan, question)
     if not sql:
         return None
@@ -71,18 +97,18 @@ def _carried_out(evidence: Evidence, plan: Plan, acting: bool) -> Verdict | None
         return None
     if plan.operation == "lookup" and len(rows.rows) > 1:
         if plan.measure is None or plan.measure.type != "number" or not added(plan.measure):
-            return None if len(rows.rows) > 8 else Verdict(parse(question), table=TableAnswer(plan, rows))
+            return None if len(rows.rows) > 8 else Verdict(parse(question), table=(TableAnswer(plan, rows),))
         whole = replace(plan, operation="sum", aggregate="SUM")
         sql = statement(whole, question)
         if not ran(evidence, sql):
             return _step(question, sql) if acting else None
         total = result_of(evidence, sql)
-        return Verdict(parse(question), table=TableAnswer(whole, total)) if total else None
+        return Verdict(parse(question), table=(TableAnswer(whole, total),)) if total else None
     if plan.operation == "list" and len(rows.rows) > LISTED:
         return None
     if not _filled(plan, rows):
         return None
-    return Verdict(parse(question), table=TableAnswer(plan, rows))
+    return Verdict(parse(question), table=(TableAnswer(plan, rows),))
 
 
 def _step(question: str, sql: str) -> Verdict:

@@ -160,7 +160,7 @@ class Verdict(Struct, frozen=True):
     """The measure calculated from the two findings."""
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
-    table: TableAnswer | None = None
-    """The answer from a table of the library."""
+    table: tuple[TableAnswer, ...] = ()
+    """The answers from tables of the library, one for each part of the question."""
     doubt: tuple[str, ...] = ()
     """Columns or tables that the question does not tell apart."""

@@ -213,7 +213,8 @@ def answer(
     if verdict.doubt:
         return w["doubt"].format(options=w["or"].join(f"“{each}”" for each in verdict.doubt))
     if verdict.table:
-        return "\n\n".join(tabular(verdict.table, language, verdict.question.text))
+        found = [tabular(each, language, verdict.question.text) for each in verdict.table]
+        return "\n\n".join(paragraph for each in found for paragraph in each)
     if verdict.ranked:
         cited = verdict.ranked.facts
         evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))

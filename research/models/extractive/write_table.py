@@ -39,13 +39,14 @@ _WORDS = {
         "cell": "{name}: {m} **{value}** [{n}].",
         "only": "{group}{where}: **{names}** [{n}].",
         "list": "{group}{where}, {k} in all: {names} [{n}].",
+        "beyond": "**{name}**: {one} **{a}**, {sign} {other} {b} [{n}].",
         "differ": "{what}{where}: {a} for **{one}** and {b} for **{other}**, a difference of **{value}** [{n}].",
         "grew": "The {what} of **{name}** changed by **{percent}** ({change}), {span}{where} [{n}].",
         "grew_all": "The {what}{where} changed by **{percent}** ({change}), {span} [{n}].",
         "grew_top": "**{name}** has {which} growth of {what}{where}: **{percent}** ({change}), {span} [{n}].",
         "span": "from {a} in {s} to {b} in {e}",
         "used": "Calculated from {count} rows: {cells} [{n}].",
-        "read": "Read from {cells} [{n}].",
+        "read": "Read from {cells}.",
         "where": " where {all}",
         "and": " and ",
         "is": "{c} is {v}",
@@ -82,13 +83,14 @@ _WORDS = {
         "cell": "{name}：{m}为**{value}** [{n}]。",
         "only": "{where}{group}为**{names}** [{n}]。",
         "list": "{where}{group}共{k}个：{names} [{n}]。",
+        "beyond": "**{name}**：{one}为**{a}**，{sign}{other}{b} [{n}]。",
         "differ": "{where}{what}：**{one}**为{a}，**{other}**为{b}，相差**{value}** [{n}]。",
         "grew": "{where}**{name}**的{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_all": "{where}{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_top": "{where}**{name}**的{what}增幅{which}：**{percent}**（{change}），{span} [{n}]。",
         "span": "从{s}的{a}到{e}的{b}",
         "used": "由{count}行计算得出：{cells} [{n}]。",
-        "read": "取自{cells} [{n}]。",
+        "read": "取自{cells}。",
         "where": "{all}时，",
         "and": "、",
         "is": "{c}为{v}",
@@ -170,18 +172,20 @@ class _Sentences:
     def _what(self) -> str:
         if self.plan.measure is None:
             return self.w["rows"]
-        name = self.plan.measure.said if not self.plan.wide else self._wide_name()
+        name = self._measure()
         if self.plan.operation == "rank" and self.rows.count == len(self.rows.rows):
             return name  # the total of one row is its figure
         return self.w[self.plan.aggregate].format(
             m=name, unit="分" if "分" in self.plan.measure.unit + self.question else "值"
         )
 
-    def _wide_name(self) -> str:
-        """Return what a table with a column for each year is about, with the year."""
+    def _measure(self) -> str:
+        """Return the name of the measure; of a column that is a year, what the table is about with the year."""
         assert self.plan.measure
         name = self.plan.measure.said
-        return name if re.search(r"[^\W\d]{2}", name) else f"{_without_year(name, self.plan)} {name}".strip()
+        if not self.plan.wide or re.search(r"[^\W\d]{2}", name):
+            return name
+        return f"{_without_year(name, self.plan)} {name}".strip()
 
     def _value(self, cell: str) -> str:
         measure = self.plan.measure
@@ -216,8 +220,12 @@ class _Sentences:
         return self.w["where"].format(all=self.w["and"].join(parts)) if parts else ""
 
     def _name(self, cell: str) -> str:
-        group = self.plan.group
-        return dated(cell, self.language) if group is not None and group.type == "date" else cell
+        return self._dated(self.plan.group.sql, cell) if self.plan.group else cell
+
+    def _dated(self, name: str, cell: str) -> str:
+        """Return a cell of the column with this name; a date as people write it."""
+        dates = [column.sql for column in self.plan.table.of_type("date")]
+        return dated(cell, self.language) if name in dates else cell
 
     def _listed(self, rows: Sequence[Sequence[str]]) -> str:
         return self.w["join"].join(f"{self._name(row[0])} {self._value(row[-1])}" for row in rows)
@@ -296,6 +304,14 @@ class _Sentences:
 
     def _list(self) -> list[str]:
         assert self.plan.group
+        for column, limit in self.plan.limits:
+            if limit.other:
+                said = {"one": column.said, "other": limit.other.said, "sign": _SIGNS[self.language][limit.sign]}
+                shown = [
+                    [self._name(name), *(with_unit(tidy(figure(cell) or 0.0), column) for cell in cells)]
+                    for name, *cells in self.rows.rows
+                ]
+                return [self.w["beyond"].format(name=name, a=a, b=b, n=self.n, **said) for name, a, b in shown]
         names = [self._name(row[0]) for row in self.rows.rows]
         values = {"group": self.plan.group.said, "where": self._where(), "k": len(names), "n": self.n}
         if len(names) == 1:
@@ -314,10 +330,9 @@ class _Sentences:
         assert self.plan.measure
         lines = []
         for row in self.rows.rows:
-            name = self.w["join"].join(cell for cell in row[:-1] if cell)
-            lines.append(
-                self.w["cell"].format(name=name, m=self.plan.measure.said, value=self._value(row[-1]), n=self.n)
-            )
+            named = zip(self.rows.columns, row[:-1], strict=False)
+            name = self.w["join"].join(self._dated(column, cell) for column, cell in named if cell)
+            lines.append(self.w["cell"].format(name=name, m=self._measure(), value=self._value(row[-1]), n=self.n))
         return lines
 
     def _growth(self) -> list[str]:
@@ -355,7 +370,8 @@ class _Sentences:
 
 def _without_year(name: str, plan: Plan) -> str:
     rest = re.sub(r"(?:19|20)\d\d\s*年?", "", name).strip(" _-()")
-    return rest or plan.table.title or plan.table.file.rpartition(".")[0]
+    place = plan.table.file.rpartition(" › ")[2]
+    return rest or plan.table.title or place.rpartition(".")[0] or place
 
 
 def _period(name: str, language: str) -> str:
@@ -375,6 +391,9 @@ def with_unit(value: str, column: PColumn) -> str:
     unit = column.unit
     if not unit:
         return value
+    code, _, scale = unit.partition(" ")
+    if scale and code.isupper():
+        return f"{value} {scale} {code}"
     if unit in "$€£¥￥":
         return f"-{unit}{value[1:]}" if value.startswith("-") else f"{unit}{value}"
     return f"{value}{unit}" if unit.startswith(("%", "°")) else f"{value} {unit}"
