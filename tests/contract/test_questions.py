@@ -144,7 +144,10 @@ def test_what_is_known_of_two_measures_of_two_countries_is_told_with_what_is_mis
 
 @pytest.mark.parametrize(
     ("question", "said"),
-    [("What is the capital of Jpaan?", "“Jpaan” was understood as Japan"), ("What is the population of Lagos?", "Lagos")],
+    [
+        ("What is the capital of Jpaan?", "“Jpaan” was understood as Japan"),
+        ("What is the population of Lagos?", "Lagos"),
+    ],
 )
 def test_letters_in_another_order_are_understood_but_another_name_stays(
     bench: Workbench, question: str, said: str
