@@ -53,10 +53,11 @@ def losses(reports: Sequence[tuple[int, str]], sources: Sequence[Source]) -> lis
         return any(each.status in HOLDS for each in check(text, sources))
 
     found: list[Loss] = []
-    for (_, before), (number, after) in pairwise(reports):
-        claims = [without_marks(each.text) for each in statements(after)]
+    stated = [(number, statements(text)) for number, text in reports]
+    for (_, before), (number, after) in pairwise(stated):
+        claims = [without_marks(each.text) for each in after]
         known = set(claims)
-        cited = (each.text for each in statements(before) if each.numbers)
+        cited = (each.text for each in before if each.numbers)
         supported = list(dict.fromkeys(without_marks(text) for text in cited if holds(text)))
         gone = [claim for claim in supported if claim not in known and not restated(claim, claims)]
         found.append(Loss(number, len(supported), tuple(gone)))

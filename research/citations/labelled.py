@@ -403,7 +403,7 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
         return _returned(claim, figures, names, [cell for cell in scope if cell.how], extra)
     if claim.dates or not figures:
         return None
-    owners = [tuple(names)] if len(figures) == 1 else [(each,) for each in _paired(names, len(figures))]
+    owners = _owners(names, len(figures))
     years = _paired(claim.years, len(figures))
     said, near = words(f"{claim.text}\n{context}"), frozenset[str]()
     named = frozenset(word for cell in scope for word in cell.label)
@@ -446,7 +446,7 @@ def _returned(
 ) -> Match | None:
     """Return the figures of a query's result that a claim states, in rows with the names that it has."""
     chosen: list[Cell] = []
-    owners = [tuple(names)] if len(figures) == 1 else [(each,) for each in _paired(names, len(figures))]
+    owners = _owners(names, len(figures))
     for owner, figure in zip(owners, figures, strict=True):
         row = [cell for cell in cells if _is_of(cell, owner, frozenset())]
         chosen += [cell for cell in row if cell.states(figure)][:1]
@@ -467,6 +467,11 @@ def _paired(found: Sequence[Any], count: int) -> list[Any]:
     if len(found) <= 1:
         return [found[0] if found else None] * count
     return list(found) if len(found) == count else [()] * count
+
+
+def _owners(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
+    """Return the names that each figure is of: all of them for a single one, else one of each."""
+    return [tuple(names)] if count == 1 else [(each,) for each in _paired(names, count)]
 
 
 def _near(text: str, figures: Sequence[Quantity], at: int) -> frozenset[str]:

@@ -166,9 +166,10 @@ class Finder:
     def latest_year(self, subject: str, target: Target) -> int | None:
         return max(self._years(subject, target), default=None)
 
-    def latest_years(self, subject: str, target: Target, count: int) -> list[int | None]:
+    def years_of(self, subject: str, target: Target) -> Sequence[int | None]:
+        """Return the years of a series in order; twice None if there is no series."""
         found = self._years(subject, target)
-        return sorted(found)[-count:] if len(found) > 1 else [None, None]  # type: ignore[return-value]
+        return sorted(found) if len(found) > 1 else (None, None)
 
     def _years(self, subject: str, target: Target) -> set[int]:
         """Return the years of a series, without remembered ones, which may not include the latest."""

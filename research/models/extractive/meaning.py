@@ -10,7 +10,7 @@ import math
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -352,17 +352,17 @@ def adjusted(text: str, scores: dict[str, float], by: Weights = MEASURED) -> dic
             elif contrasts()[i][j].usual:
                 score += by.usual
         new[label] = score + (by.lexicon if label in found else 0.0)
+    asked = {stem(word) for word in content_tokens(said)}
     for whole in wholes():
-        new[whole] -= SURELY if _names_part(said, whole) else 0.0
+        new[whole] -= SURELY if _names_part(asked, whole) else 0.0
     return new
 
 
-def _names_part(text: str, whole: str) -> bool:
-    """Return whether a question has a word of the wordings of one part of a whole, and of no other part nor the whole."""
+def _names_part(asked: Set[str], whole: str) -> bool:
+    """Return whether one of these stems is in the wordings of one part of a whole, and of no other part nor the whole."""
     said, _ = explained()
-    asked = {stem(word) for word in content_tokens(text)} - said[whole]
     parts = [each for label, each in said.items() if label.startswith(f"{whole}, ")]
-    return any(sum(word in each for each in parts) == 1 for word in asked)
+    return any(sum(word in each for each in parts) == 1 for word in asked - said[whole])
 
 
 def _shares(scores: dict[str, float]) -> dict[str, float]:

@@ -75,7 +75,7 @@ def entries() -> tuple[Wordings, ...]:
 @cache
 def wholes() -> dict[str, tuple[str, ...]]:
     """Return the labels of wholes, such as `Land use`, with those of their parts, such as `Land use, forest`."""
-    labels = [entry.label for entry in entries()]
+    labels = dict.fromkeys(entry.label for entry in entries())
     found: dict[str, tuple[str, ...]] = {}
     for label in labels:
         whole = label.rpartition(", ")[0]

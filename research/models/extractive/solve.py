@@ -192,11 +192,10 @@ class Solver:
 
     def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = _ends(self.finder, subjects[0], targets[0])
+        whole = _YEARS.search(self.question.text)
         pairs: list[tuple[Finding, Finding]] = []
         for subject in subjects:
-            wanted = years or self.finder.latest_years(
-                subject, targets[0], 99 if _YEARS.search(self.question.text) else 2
-            )
+            wanted = years or self.finder.years_of(subject, targets[0])[0 if whole else -2 :]
             ends = [self.finder.find(subject, targets[0], y, numeric=True) for y in (wanted[0], wanted[-1])]
             pairs += [(ends[0], ends[1])] if ends[0] and ends[1] else []
         if self.finder.actions:
