@@ -87,6 +87,7 @@ def test_a_question_for_all_parts_of_a_whole_is_answered_with_a_table_of_them(
 ) -> None:
     view = research.run(question, workbench=bench)
     assert view.outcome == "answered" and "| --- |" in view.answer
+    assert view.short == "", "one part is not the answer"
     assert all(each in view.answer for each in said)
     assert {citation.status for citation in view.citations} == {"supported"}
 

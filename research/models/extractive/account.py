@@ -13,6 +13,7 @@ from research.models.extractive.asked import Asked, parts_of
 from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import fits
 from research.models.extractive.patterns import WEIGHS
+from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import parse
 from research.models.extractive.table_words import DIFFERENCE, TIMES
 from research.models.extractive.verdict import Finding, Verdict
@@ -137,6 +138,12 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
         return joint.join(
             f"{bare(each.fact.label) if single else each.subject} {plain_of(each.fact)}" for each in shown.findings
         )
+    if (
+        verdict.question.targets[:1]
+        and verdict.question.targets[0].label in wholes()
+        and len(shown.findings) > len(lines)
+    ):
+        return ""  # the largest part of each thing, and a table of the others
     if operation in ("sum", "mean", "compare") and len(asked) > 1 and not all(map(_weighs, asked)):
         return ""
     said = [_bold(line, part, verdict) for line, part in zip(lines, asked, strict=False)]
