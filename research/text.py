@@ -28,7 +28,7 @@ _END = re.compile(
 _WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
 _LISTED = re.compile(r"\d+[.)]\s|: ")
 """Matches the start of an item of a list, and what follows a label."""
-_BROKEN = 40
+_BROKEN = 30
 """Least length of a line that may have been broken to fit a page."""
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\$?\d[\d,]*(?:\.\d+)?")
 

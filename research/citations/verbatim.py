@@ -11,11 +11,10 @@ from itertools import pairwise
 from msgspec import Struct
 
 from research._util.amounts import SCALES
-from research.citations.labelled import label_of
 from research.citations.language import listed, pattern, says, unnamed, words
 from research.citations.marks import sentences_of
 from research.quantities.units import unit_at
-from research.text import has_cjk
+from research.text import has_cjk, unwrapped
 from research.types import Source
 
 _TOKEN = re.compile(
@@ -27,11 +26,8 @@ _TOKEN = re.compile(
 )
 _GROUPS = re.compile(r"\d{1,3}(?:[,'’\s]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2,}")
 _PARENTHESIS = re.compile(r"([(（\[][^()（）\[\]]{1,200}[)）\]])")
-_LINE_END = re.compile(r"[.!?。！？:：;；|)）\]\"”’…]\s*$")
 _WORD_BEFORE = re.compile(r"\w\s$")
 _BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
-_WRAPPED = 60
-"""Characters of a line without a full stop from which it may go on in the next line."""
 QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
 _LARGE = 1_000
@@ -135,18 +131,9 @@ def _open(text: str) -> str:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text; one that was wrapped goes on in the next."""
-    pieces: list[str] = []
-    for line in text.splitlines():
-        fresh = not pieces or _LINE_END.search(pieces[-1][-9:]) or _BULLET.match(line) or label_of(line)
-        if line.strip() and not fresh and (re.match(r"\s*[a-z\d]", line) or len(pieces[-1]) >= _WRAPPED):
-            pieces.append(line.strip())
-            continue
-        if pieces:
-            yield " ".join(pieces)
-        pieces = [line.rstrip()] if line.strip() else []
-    if pieces:
-        yield " ".join(pieces)
+    """Yield the lines of a text, those that were broken to fit a page as one."""
+    for block in re.split(r"\n\s*\n", text):
+        yield from unwrapped([line.rstrip() for line in block.splitlines() if line.strip()])
 
 
 def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:
