@@ -12,7 +12,7 @@ from babel import Locale
 from msgspec import Struct
 
 from research._util.glossary import chinese_label
-from research.citations.marks import sentences_of
+from research._util.sentences import sentences_of
 from research.search.library.factbook import Document, documents
 from research.text import has_cjk
 from research.types import Source

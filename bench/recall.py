@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 
 from bench.printing import table
+from research._util.sentences import sentences
 from research.config.settings import load
 from research.memory import Entry, Match
 from research.memory.memory import Memory
 from research.search import embedders
-from research.text import sentences
 
 K = 5
 SAMPLES = 10_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -21,15 +21,6 @@ NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:[.,]\d+)*")
-# A sentence ends at a full stop followed by space and something that can begin one; not at "e.g.", "U.S." or "3.7".
-_END = re.compile(
-    r"(?<=[.!?])(?<!\b[A-Za-z]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\best\.)\s+(?=[\"'“(\[]?[A-Z0-9])|(?<=[。！？；])"
-)
-_WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
-_LISTED = re.compile(r"\d+[.)]\s|: ")
-"""Matches the start of an item of a list, and what follows a label."""
-_BROKEN = 30
-"""Least length of a line that may have been broken to fit a page."""
 _NUMBER = re.compile(r"(?<![\w.])[-−]?\$?\d[\d,]*(?:\.\d+)?")
 
 STOP_WORDS = frozenset(
@@ -77,32 +68,6 @@ def segment(text: str) -> str:
     import rjieba
 
     return _CJK_RUN.sub(lambda run: f" {' '.join(rjieba.cut_for_search(run.group()))} ", text)
-
-
-def unwrapped(lines: Sequence[str]) -> list[str]:
-    """Return the lines with those joined that were broken to fit a page.
-
-    A broken line is long, ends like neither a sentence nor a label, and goes on with a small letter, a figure, or a word
-    for which it had no room; an item of a list and a label do not go on.
-    """
-    width, found, last = max(map(len, lines), default=0), list[str](), ""
-    for line in lines:
-        full = len(last) + len(line.partition(" ")[0]) >= width
-        goes_on = line[:1].islower() or (line[:1].isdigit() or full) and not _LISTED.search(line) and line[:1].isalnum()
-        if goes_on and len(last) >= _BROKEN and not _WHOLE.search(last):
-            found[-1] += f" {line}"
-        else:
-            found.append(line)
-        last = line
-    return found
-
-
-def sentences(text: str) -> list[str]:
-    """Return the sentences of each line, without list bullets and empty ones."""
-    found = []
-    for line in text.splitlines():
-        found += [piece.strip() for piece in _END.split(line.strip().removeprefix("- ")) if piece.strip()]
-    return found
 
 
 @lru_cache(maxsize=65_536)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from research._util.sentences import sentences
 from research.errors import ConfigError
-from research.text import content_tokens, numbers, sentences
+from research.text import content_tokens, numbers
 from research.types import Observation
 
 if TYPE_CHECKING:

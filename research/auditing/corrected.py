@@ -86,7 +86,7 @@ def _row(cells: list[str], row: AuditedStatement) -> Iterator[Piece]:
 
 def _sentences(text: str, raw: Mapping[str, AuditedStatement]) -> Iterator[Piece]:
     """Yield a line with its judged sentences changed."""
-    from research.citations.marks import sentences_of
+    from research._util.sentences import sentences_of
 
     at = 0
     for sentence in sentences_of(text):

@@ -306,7 +306,7 @@ def _with_source_lines(body: str, found: _Sources) -> str:
 
 def _covered(block: str, token: str) -> str:
     """Add a citation to each sentence and row of a block that has none."""
-    from research.citations.marks import sentences_of
+    from research._util.sentences import sentences_of
 
     lines = []
     for number, line in enumerate(block.split("\n")):

@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research._util.glossary import chinese_places, english_labels, terms
+from research._util.sentences import sentences_of
 from research.citations.language import listed, pattern, spoken, unnamed, words
-from research.citations.marks import sentences_of
 from research.citations.ranking import Rank, rows, without_ranks
 from research.quantities import Quantity, quantities
 from research.quantities.units import SCALES

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from research._util.sentences import sentences_of
 from research.text import has_cjk
 
 MARK = re.compile(r"\[(\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200})\]")
@@ -55,22 +56,12 @@ _SHOWN = re.compile(
     rf"^[ \t]*(?:\$\${_IN_FORMULA}{{1,2000}}+\$\$|\\\[{_IN_BRACKETS}{{1,2000}}+\\\])[ \t]*+(?:[.,;][ \t]*)?$", re.M
 )
 
-_ABBREVIATIONS = frozenset(
-    "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
-    "co corp bros e.g i.e cf ca c etc u.s u.k u.n a.m p.m ph.d jan feb mar apr jun jul aug sep sept oct nov dec mt ft".split()
-)
-_STOP = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s{0,9}\[\d)"
-)
-_TAIL = re.compile(r"\s*+(?:\[\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200}\]\s*+)+(?:[.。]\s*)?")
 _BULLET = re.compile(r"^\s*(?:>\s*)*(?:[-*+•·]|\(?\d{1,3}[.)、]|[（(]?[一二三四五六七八九十]{1,3}[）)、.])\s+|^\s*>\s*")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s|^\s*+\*\*[^*]+\*\*\s*+:?\s*$")
 _RULE = re.compile(r"^[\s:|-]+$")
 
 _LONGEST = 2_000
 """Characters of a sentence in which figures and names are looked for."""
-_LAST, _NEXT = 30, 1_000
-"""Characters examined before and after a full stop.  Untrusted text may be one very long line."""
 
 
 class Statement(Struct, frozen=True):
@@ -203,35 +194,6 @@ def _row(cells: list[str], header: list[str], heading: str, context: str) -> Ite
     for i in citing:
         label = header[i] if i < len(header) else ""
         yield Statement(f"{cells[0]}, {label}: {cells[i]}", heading, tuple(cited(cells[i])))
-
-
-def sentences_of(line: str) -> list[str]:
-    """Return the sentences of a line.  A full stop after an abbreviation or initial, or before a small letter, ends none."""
-    found, start = [], 0
-    at = 0
-    while match := _STOP.search(line, at):
-        end = match.end()
-        at = end
-        before = line[start : match.start()]
-        after = line[end : end + _NEXT]
-        following = after.lstrip(" \"'“‘([*_")
-        if following[:1].islower():
-            continue
-        if match.group()[0] == ".":
-            last = re.findall(r"[\w.]{0,30}$", before[-_LAST:])[0].lower()
-            abbreviated = last in _ABBREVIATIONS and not _TAIL.match(after)
-            initial = re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", last) and following[:1].isalnum()
-            numbered = last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip()  # of a list
-            if abbreviated or (initial and not has_cjk(following[:1])) or numbered:
-                continue
-        if tail := _TAIL.match(line, end):
-            if line[tail.end() : tail.end() + 1] in tuple(",;，；"):
-                continue  # `(2024 est.) [1], compared with`
-            end = at = tail.end()
-        found.append(line[start:end].strip())
-        start = end
-    found.append(line[start:].strip())
-    return [piece for piece in found if re.search(r"\w", piece)]
 
 
 _REFERENCES = re.compile(

@@ -11,10 +11,10 @@ from itertools import pairwise
 from msgspec import Struct
 
 from research._util.amounts import SCALES
+from research._util.sentences import sentences_of, unwrapped
 from research.citations.language import listed, pattern, says, unnamed, words
-from research.citations.marks import sentences_of
 from research.quantities.units import unit_at
-from research.text import has_cjk, unwrapped
+from research.text import has_cjk
 from research.types import Source
 
 _TOKEN = re.compile(

@@ -14,11 +14,12 @@ from typing import Final, Protocol
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research._util.sentences import sentences
 from research.citations.checking import check_claim
 from research.citations.reasons import because, judged, one_line
 from research.errors import ConfigError
 from research.quantities import quantities
-from research.text import content_tokens, sentences
+from research.text import content_tokens
 from research.types import Citation, Judgement, Source, Verdict
 
 RULES: Final = "rules"

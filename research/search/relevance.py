@@ -11,7 +11,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from research._util.glossary import terms
-from research.text import clip, content_tokens, has_cjk, line_tokens, sentences
+from research._util.sentences import sentences
+from research.text import clip, content_tokens, has_cjk, line_tokens
 
 if TYPE_CHECKING:
     from research.types import Embedder

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from research._util.sentences import sentences, unwrapped
 from research.text import (
     cell,
     clip,
@@ -11,9 +12,7 @@ from research.text import (
     estimate_tokens,
     language_of,
     numbers,
-    sentences,
     tokens,
-    unwrapped,
 )
 
 

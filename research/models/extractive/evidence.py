@@ -14,10 +14,11 @@ from functools import cached_property
 from msgspec import Struct
 
 from research._util.said import translated
+from research._util.sentences import sentences, unwrapped
 from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.places import usual
-from research.text import enclosed, readable, sentences, tokens, unwrapped
+from research.text import enclosed, readable, tokens
 from research.types import Message
 from research.web.table_text import ROW
 

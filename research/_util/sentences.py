@@ -1,0 +1,76 @@
+"""Split text into sentences, and join the lines of one that was broken to fit a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from research.text import has_cjk
+
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
+    "co corp bros e.g i.e cf ca c etc u.s u.k u.n a.m p.m ph.d jan feb mar apr jun jul aug sep sept oct nov dec mt ft".split()
+)
+_STOP = re.compile(
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s{0,9}\[\d)"
+)
+_TAIL = re.compile(r"\s*+(?:\[\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200}\]\s*+)+(?:[.。]\s*)?")
+_LAST, _NEXT = 30, 1_000
+"""Characters examined before and after a full stop.  Untrusted text may be one very long line."""
+_WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
+_LISTED = re.compile(r"\d+[.)]\s|: ")
+"""Matches the start of an item of a list, and what follows a label."""
+_BROKEN = 30
+"""Least length of a line that may have been broken to fit a page."""
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of each line, without list bullets and empty ones."""
+    return [piece for line in text.splitlines() for piece in sentences_of(line.strip().removeprefix("- "))]
+
+
+def sentences_of(line: str) -> list[str]:
+    """Return the sentences of a line.  A full stop after an abbreviation or initial, or before a small letter, ends none."""
+    found, start = [], 0
+    at = 0
+    while match := _STOP.search(line, at):
+        end = match.end()
+        at = end
+        before = line[start : match.start()]
+        after = line[end : end + _NEXT]
+        following = after.lstrip(" \"'“‘([*_")
+        if following[:1].islower():
+            continue
+        if match.group()[0] == ".":
+            last = re.findall(r"[\w.]{0,30}$", before[-_LAST:])[0].lower()
+            abbreviated = last in _ABBREVIATIONS and not _TAIL.match(after)
+            initial = re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", last) and following[:1].isalnum()
+            numbered = last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip()  # of a list
+            if abbreviated or (initial and not has_cjk(following[:1])) or numbered:
+                continue
+        if tail := _TAIL.match(line, end):
+            if line[tail.end() : tail.end() + 1] in tuple(",;，；"):
+                continue  # `(2024 est.) [1], compared with`
+            end = at = tail.end()
+        found.append(line[start:end].strip())
+        start = end
+    found.append(line[start:].strip())
+    return [piece for piece in found if re.search(r"\w", piece)]
+
+
+def unwrapped(lines: Sequence[str]) -> list[str]:
+    """Return the lines with those joined that were broken to fit a page.
+
+    A broken line is long, ends like neither a sentence nor a label, and goes on with a small letter, a figure, or a word
+    for which it had no room; an item of a list and a label do not go on.
+    """
+    width, found, last = max(map(len, lines), default=0), list[str](), ""
+    for line in lines:
+        full = len(last) + len(line.partition(" ")[0]) >= width
+        goes_on = line[:1].islower() or (line[:1].isdigit() or full) and not _LISTED.search(line) and line[:1].isalnum()
+        if goes_on and len(last) >= _BROKEN and not _WHOLE.search(last):
+            found[-1] += f" {line}"
+        else:
+            found.append(line)
+        last = line
+    return found
