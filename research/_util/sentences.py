@@ -18,7 +18,7 @@ _TAIL = re.compile(r"\s*+(?:\[\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200}\]
 _LAST, _NEXT = 30, 1_000
 """Characters examined before and after a full stop.  Untrusted text may be one very long line."""
 _WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
-_LISTED = re.compile(r"\d+[.)]\s|: ")
+_LISTED = re.compile(r"^\d+[.)]\s|: ")
 """Matches the start of an item of a list, and what follows a label."""
 _BROKEN = 30
 """Least length of a line that may have been broken to fit a page."""

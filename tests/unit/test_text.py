@@ -41,6 +41,7 @@ def test_lines_that_were_broken_to_fit_a_page_are_joined() -> None:
         "| Cash in the home and in the garage | 500 |",
     ]
     assert unwrapped(page) == [page[0], " ".join(page[1:4]), *page[4:]]
+    assert unwrapped(["The line was opened, and by then the yard employed", "640 people. It grew."])[1:] == []
     assert unwrapped([]) == []
 
 

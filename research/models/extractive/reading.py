@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -16,7 +17,7 @@ from research.models.extractive.passages import Page, alike, keys, mentioned, na
 from research.models.extractive.prose import CITED, Prose
 from research.models.extractive.verdict import Reading
 from research.quantities import quantities
-from research.text import has_cjk
+from research.text import content_tokens, has_cjk, tokens
 from research.web.table_text import HEAD
 
 _STRANGE = 1 / 3
@@ -42,10 +43,15 @@ _MEANING = 0.25
 """Weight of the similarity of meaning beside the share of the words."""
 _COMPARED = 24
 """Sentences, the best by their words, whose meaning is compared."""
+_LEAST = 3
+"""Words of the shortest sentence."""
 _QUOTED = 3
 """Most sentences to quote."""
 _BESIDE = 0.6
 """Least worth of a second sentence, as a share of the best one's."""
+
+_IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?$|[是为]\s?$")
+"""The verb before what something is, or is limited to, set at and the like."""
 
 
 class Sentence(Struct, frozen=True):
@@ -76,7 +82,7 @@ def read(prose: Prose) -> Reading | None:
     first = ranked[0]
     needed = _CONFIRMED if kind == "whether" else _STATED
     stated = min(_covers(first, prose), _says(first, prose)) > needed and not _lacks(first, kind, prose)
-    best = [said for said in ranked if said.worth >= _BESIDE * first.worth][:_QUOTED]
+    best = [said for said in ranked if said.worth >= _BESIDE * first.worth and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
     rivals = {said.things for said in best if said.things and first.own <= said.own}
@@ -89,7 +95,7 @@ def read(prose: Prose) -> Reading | None:
     return Reading(
         best=tuple(said.fact for said in best),
         others=tuple(others[n] for n in order),
-        span=first.things[0] if one else "",
+        span=first.things[0] if one else _figure(first, kind, prose) if stated else "",
         known=tuple(name for name in prose.names if name not in unknown),
         unknown=tuple(unknown),
         unsaid=tuple(word for at, word in wanted.words.items() if at in unsaid)[::-1],
@@ -117,11 +123,11 @@ def _sentences(page: Page, way: frozenset[str], prose: Prose, kind: Kind | None)
     """
     wanted, found = prose.wanted, []
     for fact in page.lines:
-        if fact.line.startswith("#") or HEAD.match(fact.line) or len(keys(fact.line)) < 2 or fact.cut:
+        if fact.line.startswith("#") or HEAD.match(fact.line) or len(tokens(fact.line)) < _LEAST or fact.cut:
             continue
         own = wanted.held(page, fact.line)
-        have = keys(fact.line) | keys(page.title)
-        own |= {at for at in wanted.words.keys() - own if any(alike(at, other) for other in have)}
+        have = content_tokens(f"{fact.line} {page.title}")
+        own |= {at for at in wanted.words.keys() - own if any(alike(wanted.words[at], word) for word in have)}
         own |= _dimensions(fact.line) & wanted.words.keys()
         led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
         asked = wanted.share(own, wanted.asked) + _INHERITED * wanted.share(led - own, wanted.asked)
@@ -197,6 +203,23 @@ def _says(said: Sentence, prose: Prose) -> float:
     """
     title = frozenset[str]() if has_cjk(prose.wanted.text) else keys(said.page.title)
     return prose.wanted.share(said.held, prose.wanted.asked - title)
+
+
+def _adds(said: Sentence, first: Sentence) -> bool:
+    """Return whether a sentence says as much of the question as the first, or more of it; titles say nothing."""
+    return not first.own - keys(first.page.title) - said.own or not said.own <= first.own
+
+
+def _figure(said: Sentence, kind: Kind | None, prose: Prose) -> str:
+    """Return the figure that a sentence states right behind its verb, whose subject is all that is asked about."""
+    if kind not in (None, "name", "number"):
+        return ""
+    line, asked = said.fact.line, prose.wanted.asked - keys(said.page.title)
+    for each in quantities(line):
+        verb = _IS.search(line[: each.start])
+        if verb and each.kind == "number" and not each.weak and asked <= keys(line[: verb.start()]):
+            return line[each.start : each.end]
+    return ""
 
 
 def _section(best: Sequence[Sentence]) -> list[Sentence]:

@@ -253,8 +253,9 @@ def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
         known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
         head = [w["unsaid"].format(known=known, unsaid=w["and"].join(reading.unsaid) or "?"), *best]
     else:
-        span = [f"**{reading.span}** [{first.n}]"] if reading.span else []
-        head = [*span, *best, w["best"]]
+        title, quote, line = best[0].partition("“")
+        bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
+        head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
         head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
     head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
