@@ -38,6 +38,21 @@ def test_all_countries_of_a_place_are_compared(bench: Workbench, question: str, 
 
 
 @pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which is richer, Japan or Italy, and why?", "**Italy** has the higher real GDP per capita"),
+        ("How do the electricity systems of Norway and Denmark differ, and why?", "| 57.6% of total"),
+        ("Which country in Europe has the lowest birth rate and why?", "**Ukraine** has the lowest birth rate"),
+    ],
+)
+def test_what_is_asked_before_a_why_is_answered(bench: Workbench, question: str, said: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "partly_answered"
+    assert said in view.answer
+    assert [(part.text, part.status) for part in view.parts][1:] == [("why?", "not_found")]
+
+
+@pytest.mark.parametrize(
     ("question", "said", "short"),
     [
         (
@@ -52,6 +67,16 @@ def test_all_countries_of_a_place_are_compared(bench: Workbench, question: str, 
         ),
         ("What is the literacy rate of Laos and Cambodia?", "**Cambodia**: Literacy", "Laos 75.6%; Cambodia 71.9%"),
         ("What is the gap in life expectancy between Japan and Chad?", "**Japan** has the longer", "25.2 years"),
+        (
+            "What does Chile export?",
+            "**Chile**: Exports - commodities",
+            "copper ore, refined copper, fish, carbonates, pitted fruits (2023)",
+        ),
+        (
+            "What languages are spoken in Belgium?",
+            "**Dutch (official) 60%, French",
+            "Dutch (official) 60%, French (official) 40%, German (official) less than 1%",
+        ),
         ("非洲哪个国家的面积最大？", "**阿尔及利亚**的总面积在非洲最大", "阿尔及利亚"),
         ("世界上GDP最高的国家是哪个？", "**中国**的实际GDP", "中国"),
     ],

@@ -54,7 +54,8 @@ def judged(question: str, verdict: Verdict, text: str) -> list[Part]:
     """Return the parts of a question, each with the reason if it was not found."""
     asked = parts_of(question)
     bare = _EMPHASIS.sub("", without_marks(text))
-    lacks = [_lack(part, verdict, bare, alone=len(asked) == 1) for part in asked]
+    alone = sum(not part.cause for part in asked) <= 1
+    lacks = [_lack(part, verdict, bare, alone=alone) for part in asked]
     return [Part(part.text, "not_found" if lack else "answered", lack) for part, lack in zip(asked, lacks, strict=True)]
 
 
@@ -66,6 +67,8 @@ def _item(question: str, verdict: Verdict, text: str) -> Part:
 def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     """Return why a part counts as not found; empty if it was."""
     if not answers(verdict) or not (alone or verdict.table or _found(part, verdict)):
+        return reason(part.text, "nothing cited covers it")
+    if part.cause and not verdict.reading:
         return reason(part.text, "nothing cited covers it")
     if part.open or verdict.derived or verdict.table:
         return ""

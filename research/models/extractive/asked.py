@@ -100,6 +100,14 @@ _CORRECTED = re.compile(
 """Words that the user takes back, as in `Belgium's … no sorry, Armenia's`."""
 
 
+_CAUSE = re.compile(
+    r"(?<=\w)(?:[,;]\s{0,9}(?:and\s|but\s)?|\s{1,9}(?:and|but)\s)\s{0,9}(?P<en>why\b[^,;?]{0,60}\??)\s{0,9}$|"
+    r"(?<=\w)[，,；;]\s{0,9}(?P<zh>(?:这|又)?是?(?:为什么|为何|什么原因|原因是什么)[？?]?)$",
+    re.I,
+)
+"""What asks, at the end of a question, for the cause of what is asked before."""
+
+
 class Asked(Struct, frozen=True):
     """One thing that a question asks for."""
 
@@ -111,6 +119,8 @@ class Asked(Struct, frozen=True):
     """How many things are asked for, as in `the three largest`; 0 if the question does not say."""
     open: bool = False
     """Whether it asks for a text rather than a fact."""
+    cause: bool = False
+    """Whether it asks only why."""
 
 
 def parts_of(question: str) -> tuple[Asked, ...]:
@@ -120,6 +130,9 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     ['How large is Lebanon', 'what is its capital?']
     """
     question = _CORRECTED.sub("", readable(question))
+    before, cause = without_cause(question)
+    if cause:
+        return (*parts_of(before), _asked(cause, assignment=False))
     whole = " ".join(question.split())
     if len(whole.split()) > _LONG or (has_cjk(whole) and len(whole) > 3 * _LONG) or _OPEN.search(whole):
         return (_asked(whole, assignment=True),)
@@ -130,6 +143,16 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     if len(pieces) == 1:
         return (_asked(whole, assignment=False),)
     return tuple(_asked(piece, assignment=False) for piece in pieces)
+
+
+def without_cause(question: str) -> tuple[str, str]:
+    """Return a question without the one for the cause at its end, and this, empty if there is none.
+
+    >>> without_cause("Is Japan richer than Italy, and why?")
+    ('Is Japan richer than Italy', 'why?')
+    """
+    match = _CAUSE.search(question)
+    return (question[: match.start()], match["en"] or match["zh"]) if match else (question, "")
 
 
 _CLAUSE = re.compile(
@@ -237,9 +260,8 @@ def _says_something(piece: str) -> bool:
 
 def _asked(text: str, *, assignment: bool) -> Asked:
     open_ = assignment or _OPEN.search(text) is not None
-    return Asked(
-        text, kind_of(text), () if open_ else options(text), count if (count := count_of(text)) > 1 else 0, open_
-    )
+    count, cause = count_of(text), bool(_CAUSE.search(f"It is, {text}"))
+    return Asked(text, kind_of(text), () if open_ else options(text), count if count > 1 else 0, open_, cause)
 
 
 def options(text: str) -> tuple[str, ...]:

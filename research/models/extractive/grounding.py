@@ -37,7 +37,7 @@ SEVERAL = 0.1
 """Probability that something calculated is asked for, from which on two labels in one clause are not just looked up."""
 ENOUGH = 3
 """Content words that make a sentence clear without those before it."""
-OVERRULE = 0.9
+OVERRULE = 0.85
 """From this probability on, a label overrules another one that the lexicon finds."""
 _WHY = re.compile(
     r"\bwhy\b|\bhow come\b|\b(?:the |main |root )?(?:causes?|reasons?) (?:of|for|behind)\b|what (?:caused|led to|explains|"
@@ -279,7 +279,12 @@ def _target(
     """
     targets = _without_places(text, targets, fillers() if operation == "compare" else frozenset())
     plain = [target for target in targets if target.label]
-    if operation == "lookup" and len(plain) == len(targets) == 1 and _literal(text, plain[0].label):
+    if (
+        operation == "lookup"
+        and len(plain) == len(targets) == 1
+        and _literal(text, plain[0].label)
+        and not _otherwise(text, plain[0])
+    ):
         if vetoed(masked(text), plain[0].label):
             return (), (plain[0].label,)
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), (plain[0].label,)
@@ -325,7 +330,7 @@ def says_label(question: Question) -> bool:
     text = text_of(question)
     targets = _without_places(text, question.targets, frozenset())
     single = question.operation == "lookup" and len(targets) == 1
-    return single and bool(targets[0].label) and _literal(text, targets[0].label)
+    return single and bool(targets[0].label) and _literal(text, targets[0].label) and not _otherwise(text, targets[0])
 
 
 def _literal(text: str, label: str) -> bool:
@@ -334,6 +339,12 @@ def _literal(text: str, label: str) -> bool:
         return False
     left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
     return bool(left) and set(left) <= set(tokens(label))
+
+
+def _otherwise(text: str, target: Target) -> bool:
+    """Return whether a question in the words of a label clearly means another one: *What does Chile export?*"""
+    found = read(text)
+    return found.sure >= OVERRULE and not _same(found.label, target.label)
 
 
 def _explained(text: str, label: str) -> bool:

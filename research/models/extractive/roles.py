@@ -12,7 +12,7 @@ from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
 from research.models.extractive.account import Answered, account, answers, in_one_line, judged
-from research.models.extractive.asked import parts_of
+from research.models.extractive.asked import parts_of, without_cause
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import understand
@@ -55,7 +55,8 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
 
 def _handed_in(evidence: Evidence, items: Sequence[tuple[Evidence, Verdict]]) -> Iterator[str]:
     """Yield the last reply: the answers to the questions, and what they are worth."""
-    answered = [(own.question, verdict, _answer(own, verdict)) for own, verdict in items]
+    whole = zip(to_answer(evidence), items, strict=True)
+    answered = [(question, verdict, _answer(own, verdict)) for question, (own, verdict) in whole]
     text = _joined(answered)
     yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(answered, evidence.planned), "</answer>")
 
@@ -73,7 +74,7 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
 
 def _asked(evidence: Evidence) -> list[Evidence]:
     """Return the evidence for each question to answer."""
-    return [asking(evidence, text) for text in to_answer(evidence)]
+    return [asking(evidence, without_cause(text)[0]) for text in to_answer(evidence)]
 
 
 def _kept(items: Sequence[tuple[Evidence, Verdict]]) -> Sequence[Fact]:

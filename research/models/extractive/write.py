@@ -506,7 +506,14 @@ def plain_of(fact: Fact) -> str:
     ).strip()
 
 
+_IN_BOLD = 120
+"""Longest list in bold, which is the answer in one line."""
+
+
 def _bold(value: str) -> str:
-    """Set the start of a value in bold; leave long values unchanged."""
+    """Set a value in bold, or its start; leave long values unchanged."""
     head = re.match(r"[^;(；（]{1,60}(?=[;(；（]|$)", value)
-    return f"**{head.group().strip()}** {value[head.end() :]}".strip() if head else value
+    rest = value[head.end() :] if head else ""
+    if "," in re.sub(r"\([^()]*\)", "", rest) and ";" not in value:  # the first of several is not the answer
+        return f"**{value}**" if len(value) <= _IN_BOLD else value
+    return f"**{value[: len(value) - len(rest)].strip()}** {rest}".strip().replace("** ;", "**;") if head else value
