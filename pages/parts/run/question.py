@@ -83,10 +83,10 @@ def refused() -> bool:
     reason, marked = st.session_state.pop("refused", ("", False))
     if reason:
         st.error(plain(reason), title=t("The run could not be started"))
-    if marked:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(t("The problem is marked under Customize. API keys are under Settings."), width="content")
-            st.page_link("pages/settings.py", label=t("Settings"), icon=":material/settings:", width="content")
+        if marked:
+            st.caption(t("The problem is marked under Customize."))
+        else:
+            st.page_link("pages/settings.py", label=t("Open Settings"), icon=":material/settings:", width="content")
     return bool(reason)
 
 
