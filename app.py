@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
+from pages.parts.search import box
 from pages.parts.shared import account, guard, home, language, routes, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -44,6 +45,7 @@ else:
     language.switch()
     account.gate(pages, page)
     account.draw()
+    box.draw()
     undo.draw()
     try:
         page.run()

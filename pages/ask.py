@@ -85,7 +85,7 @@ except REFUSED as error:
     elif not error_shown:
         summary.markdown(f":red[:material/error: {plain(str(error))}]")
 else:
-    recipe_line.caption(choices.line(recipe))
+    recipe_line.caption(choices.line(recipe, chosen["tools"]))
     line, basis = choices.expected(bench, recipe, question or "")
     if line:
         summary.caption(line, help=basis or None)

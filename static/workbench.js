@@ -1,4 +1,5 @@
-// Draws reports with citation marks, and the lanes of agents that work at once; follows the rounds of a live run.
+// Draws reports with citation marks, and the lanes of agents that work at once; follows the rounds of a live run; opens
+// the search over everything.
 // All text arrives as data and is set as text: nothing here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -503,6 +504,56 @@ function composer(parentElement) {
   drawn.set(sheet, true);
 }
 
+// -- The search over everything --------------------------------------------------------------------------------------
+
+// Opens the search with Ctrl-K or ⌘K from every page and text box; the arrows move between its box and its results.
+function searches(event) {
+  const dialog = document.querySelector(".st-key-search-dialog");
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
+    const button = document.querySelector(".st-key-search-open button");
+    if (!button) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (dialog) dialog.querySelector("input").focus();
+    else if (!document.querySelector('[role="dialog"]')) button.click();
+  } else if (dialog && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+    const stops = [dialog.querySelector("input"), ...dialog.querySelectorAll(".st-key-search-results button")];
+    const place = stops.indexOf(document.activeElement);
+    if (place < 0) return;
+    event.preventDefault();
+    (stops[place + (event.key === "ArrowDown" ? 1 : -1)] || stops[place]).focus();
+  }
+}
+document.addEventListener("keydown", searches, true);
+
+// Puts the cursor into the box of the dialog that the button opens, with what was typed before the server answered.
+document.addEventListener("click", (event) => {
+  if (!event.target.closest(".st-key-search-open button") || document.querySelector(".st-key-search-dialog")) return;
+  let typed = "";
+  const early = (key) => {
+    if (key.key.length > 1 || key.ctrlKey || key.metaKey || key.altKey) return;
+    key.preventDefault();
+    key.stopPropagation();
+    typed += key.key;
+  };
+  const opened = new MutationObserver(() => {
+    const box = document.querySelector(".st-key-search-dialog input");
+    if (box) end(box);
+  });
+  const end = (box) => {
+    opened.disconnect();
+    clearTimeout(late);
+    document.removeEventListener("keydown", early, true);
+    if (!box) return;
+    box.focus();
+    if (typed) document.execCommand("insertText", false, typed);
+  };
+  const late = setTimeout(end, OPENS_MS);
+  document.addEventListener("keydown", early, true);
+  opened.observe(document.body, { subtree: true, childList: true });
+}, true);
+const OPENS_MS = 10_000; // a server that has not answered by then gets no letters any more
+
 const drawn = new WeakMap();
 
 function follow(parentElement, words) {
@@ -523,6 +574,7 @@ function follow(parentElement, words) {
 
 export default function (component) {
   const { data, parentElement } = component;
+  if (data.kind === "search") return undefined; // the script has to be there, nothing is drawn
   if (data.kind === "composer") return composer(parentElement);
   if (data.kind === "follow") return follow(parentElement, data.words);
   let own = drawn.get(parentElement);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import deque
@@ -200,6 +201,11 @@ def transport_to(
     from research._util.network import vetted_transport
 
     return vetted_transport(allow_hosts, limits or httpx2.Limits(), ssl_context())
+
+
+def cause(error: BaseException) -> str:
+    """Return what went wrong below HTTP, without the system's number for it."""
+    return re.sub(r"\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
 
 
 def refusal(error: BaseException) -> str:

@@ -234,6 +234,12 @@ class Settings(BaseSettings):
         """Return the source of a field's value."""
         return self._origins.get(field, "default")
 
+    def named(self, field: str) -> str:
+        """Return what an error calls a key or an address: its variable if it comes from there, else its place in Settings."""
+        if self.lock_settings or self.origin(field) not in ("saved", "default"):
+            return variable(field)
+        return f"the {'key' if field.endswith('_key') else 'address'} in Settings"
+
     def entered_by_user(self, field: str) -> bool:
         """Return whether a logged-in user entered the value, and not the administrator.  Without login, False."""
         return bool(self.user) and self.origin(field) == "saved"

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
+from research._util.http import is_loopback
 from research._util.retold import retold
 from research.citations.reasons import told
 from research.defaults import FACTBOOK
@@ -222,6 +223,7 @@ KINDS: Final = ("question", "passages", "memory", "search words", "addresses", "
 
 def left(sent: Sequence[Sent], say: Words) -> str:
     """Return what left this machine: hosts, requests, bytes, and what it was."""
+    sent = [each for each in sent if not is_loopback(f"//{each.host}")]
     if not sent:
         return say("nothing")
     return "; ".join(

@@ -200,7 +200,7 @@ def anthropic(name: str, host: Host) -> Model:
     """Claude by Anthropic's messages API; the suffix `:thinking` of the model's name turns on thinking."""
     if not name.removesuffix(_SUFFIX):
         raise ConfigError("anthropic: name a model after the colon, e.g. anthropic:claude-sonnet-5-5")
-    return AnthropicModel(name, endpoint.anthropic(host.settings, name))
+    return AnthropicModel(name, endpoint.by_settings(host.settings, "anthropic", name))
 
 
 def _is_last(data: str) -> bool:

@@ -129,40 +129,23 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         return self.url_setting or f"the address of endpoint {self.name!r}"
 
 
-def openai(settings: Settings, model: str = "NAME") -> Endpoint:
-    """Return the endpoint `openai` that OPENAI_API_KEY and OPENAI_BASE_URL describe.  Raises `ConfigError`."""
-    if not settings.openai_api_key and settings.openai_base_url is None:
+def by_settings(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
+    """Return the endpoint `openai` or `anthropic`, from its key and address in the settings.  Raises `ConfigError`."""
+    key: SecretStr | None = getattr(settings, f"{name}_api_key")
+    url: str | None = getattr(settings, f"{name}_base_url")
+    if not key and url is None:
         raise ConfigError(
-            f"openai:{model} needs OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own "
-            "(e.g. http://localhost:11434/v1 for Ollama); set one in the environment, in .env, or on the Settings page"
+            f"{name}:{model} has no key: enter one, or the address of a server of your own, in Settings, or set "
+            f"{name.upper()}_API_KEY or {name.upper()}_BASE_URL"
         )
     return Endpoint(
-        name="openai",
-        kind="openai",
-        base_url=settings.openai_base_url,
-        near=is_loopback(settings.openai_base_url or ""),
-        key=settings.openai_api_key,
-        quirks=Quirks(reasoning="send" if settings.openai_send_reasoning else "learn"),
-        allow_hosts=settings.allowed_for("openai_base_url"),
-        key_setting="OPENAI_API_KEY",
-        url_setting="OPENAI_BASE_URL",
-    )
-
-
-def anthropic(settings: Settings, model: str = "NAME") -> Endpoint:
-    """Return the endpoint `anthropic` that ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL describe.  Raises `ConfigError`."""
-    if not settings.anthropic_api_key and settings.anthropic_base_url is None:
-        raise ConfigError(
-            f"anthropic:{model} needs ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for your own server; "
-            "set one in the environment, in .env, or on the Settings page"
-        )
-    return Endpoint(
-        name="anthropic",
-        kind="anthropic",
-        base_url=settings.anthropic_base_url,
-        near=is_loopback(settings.anthropic_base_url or ""),
-        key=settings.anthropic_api_key,
-        allow_hosts=settings.allowed_for("anthropic_base_url"),
-        key_setting="ANTHROPIC_API_KEY",
-        url_setting="ANTHROPIC_BASE_URL",
+        name=name,
+        kind="openai" if name == "openai" else "anthropic",
+        base_url=url,
+        near=is_loopback(url or ""),
+        key=key,
+        quirks=Quirks(reasoning="send" if name == "openai" and settings.openai_send_reasoning else "learn"),
+        allow_hosts=settings.allowed_for(f"{name}_base_url"),
+        key_setting=settings.named(f"{name}_api_key"),
+        url_setting=settings.named(f"{name}_base_url"),
     )

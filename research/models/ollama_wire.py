@@ -163,8 +163,8 @@ class Server:
         import httpx2
 
         if refused := connections.refusal(error):
-            return ProviderError(f"{self.url} cannot be used: {refused}; enter another {self._endpoint.url_name}")
-        why = str(error) or type(error).__name__
+            return ProviderError(f"{self.url} cannot be used: {refused}; change {self._endpoint.url_name}")
+        why = connections.cause(error)
         if isinstance(error, httpx2.TimeoutException):
             return connections.late(self.url, error, self._endpoint.name)
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):

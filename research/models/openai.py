@@ -214,4 +214,4 @@ def openai(name: str, host: Host) -> Model:
     """Any server that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, DeepSeek, and more."""
     if not name:
         raise ConfigError("openai: name a model after the colon, e.g. openai:gpt-5-mini")
-    return OpenAIModel(name, endpoint.openai(host.settings, name))
+    return OpenAIModel(name, endpoint.by_settings(host.settings, "openai", name))

@@ -191,10 +191,10 @@ class Service:
 
         if isinstance(error, httpx2.TimeoutException):
             return connections.late(self.host, error, self._endpoint.name)
-        why, at_work = str(error) or type(error).__name__, connections.may_go_on(begun)
+        why, at_work = connections.cause(error), connections.may_go_on(begun)
         setting = self._endpoint.url_name
         if refused := connections.refusal(error):
-            return ProviderError(f"{self.url} cannot be used: {refused}; enter another {setting}")
+            return ProviderError(f"{self.url} cannot be used: {refused}; change {setting}")
         if isinstance(error, httpx2.UnsupportedProtocol):
             return ProviderError(f"cannot reach {self.url}: {why}")
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):

@@ -156,7 +156,7 @@ class Remote:
             raise AttemptError(f"{self.name} timed out", retry=True) from error
         except httpx2.ConnectError as error:
             if why := refusal(error):
-                raise AttemptError(f"{self.name} cannot be used: {why}; enter another {self._url_setting}") from error
+                raise AttemptError(f"{self.name} cannot be used: {why}; change {self._url_setting}") from error
             hint = f" and that {self._url_setting} is correct" if self._url_setting else ""
             raise AttemptError(
                 f"{self.name} cannot be reached ({error}): check that this machine is online{hint}"

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from research._util import decoding, threads
 from research._util.said import say
-from research.config.settings import Settings
+from research.config.settings import Settings, variable
 from research.errors import ConfigError, ToolError
 from research.plugins import searcher
 from research.search import csl
@@ -198,8 +198,8 @@ def remote(settings: Settings, name: str, *, interval_s: float, clock: Clock = S
         name,
         getattr(settings, f"{name}_url"),
         key=secret.get_secret_value() if secret else "",
-        url_setting=_variable(f"{name}_url"),
-        key_setting=_variable(f"{name}_api_key"),
+        url_setting=settings.named(f"{name}_url"),
+        key_setting=settings.named(f"{name}_api_key"),
         interval_s=interval_s,
         clock=clock,
         allow_hosts=settings.allowed_for(f"{name}_url"),
@@ -210,7 +210,7 @@ def need(settings: Settings, field: str) -> None:
     """Raise `ConfigError` when a setting is missing."""
     if not _is_set(settings, field):
         raise ConfigError(
-            f"{field.removesuffix('_api_key').removesuffix('_url')} needs {_variable(field)}: set it in the "
+            f"{field.removesuffix('_api_key').removesuffix('_url')} needs {variable(field)}: set it in the "
             "environment, in .env, or on the Settings page"
         )
 
@@ -239,11 +239,6 @@ def services(names: Iterable[str], settings: Settings) -> list[Searcher]:
 def _is_set(settings: Settings, field: str) -> bool:
     value = getattr(settings, field)
     return bool(value.get_secret_value() if isinstance(value, SecretStr) else value)
-
-
-def _variable(field: str) -> str:
-    known = Settings.model_fields.get(field)
-    return str(known.validation_alias) if known else ""
 
 
 # Searching several at once

@@ -83,8 +83,8 @@ def _change(event: Event) -> Change | None:
             return Change(event.run, status, outcome, without_nul(answer, str), event.time)
         case WaitingForUser(prompt=prompt):
             return Change(event.run, "waiting_input", "needs_input", without_nul(prompt, str), event.time)
-        case Paused():
-            return Change(event.run, "paused", None, "", event.time)
+        case Paused(reason=reason):
+            return Change(event.run, "paused", None, without_nul(reason, str), event.time)
         case UserReplied() | PlanApproved() | Resumed():
             return Change(event.run, "running", None, "", event.time)
         case _:

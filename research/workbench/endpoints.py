@@ -61,7 +61,7 @@ def find(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
     if configured is None and name not in BY_SETTINGS:
         raise ConfigError(unknown(settings, name))
     if name in BY_SETTINGS:
-        base = (endpoint.openai if name == "openai" else endpoint.anthropic)(settings, model)
+        base = endpoint.by_settings(settings, name, model)
         if configured is None or (settings.user and configured.origin == "saved"):
             return base
         return _with_limits(base, configured)

@@ -278,15 +278,15 @@ def test_a_run_shows_its_question_instead_of_the_question_box(visit: Visit, answ
     assert "run" not in app.query_params
 
 
-def test_a_missing_key_is_shown_beside_the_model_and_opens_the_options(visit: Visit, home: Path) -> None:
+def test_a_missing_key_is_told_once_with_the_way_to_the_settings(visit: Visit, home: Path) -> None:
     app = visit(home, q=EXAMPLE_QUESTION)
     app.session_state["known-models"] = ["anthropic:any"]
     app.run()
     app.selectbox(key="model").select("anthropic:any").run()
-    assert sum("ANTHROPIC" in element.value for element in app.markdown) >= 1
+    assert sum("ANTHROPIC" in element.value for element in app.markdown) == 1
     press(app, "Start")
-    assert "ANTHROPIC" in app.error[0].value
-    assert next(each for each in app.expander if each.label == "Customize").proto.expanded
+    assert "ANTHROPIC" in app.error[0].value and not any("ANTHROPIC" in element.value for element in app.markdown)
+    assert "Open Settings" in [each.label for each in app.page_link]
     assert app.selectbox(key="model").value == "anthropic:any"
 
 

@@ -6,14 +6,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.settings import trials
 from pages.parts.shared import home as open_home
+from research.config import saved_settings
 from research.config.endpoints import Entry
 from research.config.settings import load
 from research.workbench import detect, endpoints, trial
+from research.workbench.doctor import Check
 from research.workbench.trial import Trial
+from research.workbench.workbench import Workbench
 from tests.app.conftest import key
 from tests.fake_ollama import FakeOllama
 from tests.workers import until
@@ -51,6 +56,17 @@ def test_an_endpoint_is_added_with_its_key_and_removed_with_undo(visit: Visit, h
     _, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone, without the bar that app.py draws
     restore()
     assert load(home=home).endpoints["mistral"] == saved and trial.results(home)["mistral"].ok
+
+
+def test_both_sections_show_the_newest_test_of_an_address(visit: Visit, home: Path) -> None:
+    now = saved_settings.save(load(home=home), openai_base_url="http://localhost:9/v1")
+    check = Check("openai", "broken", "cannot reach it")
+    Workbench(now).store.put("tested", "openai", msgspec.json.encode(trials.Tested("openai", check, 100.0)))
+    for shown in (section(visit, home), visit(home, "settings")):
+        assert "cannot reach it" in said(shown) and "Not working" in said(shown)
+    trial.keep(home, Trial(endpoint="openai", model="m", at=200.0, ok=True, rounds=3))
+    for shown in (section(visit, home), visit(home, "settings")):
+        assert "cannot reach it" not in said(shown) and "worked with m" in said(shown)
 
 
 def test_a_wrong_endpoint_is_refused_and_nothing_is_saved(visit: Visit, home: Path) -> None:

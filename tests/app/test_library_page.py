@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from streamlit.testing.v1 import AppTest
 
 from research.config.settings import load
+from research.search.library import uploads
 from research.search.library.library import Library
 from research.search.library.overview import CollectionInfo
 from research.workbench.workbench import Workbench
@@ -37,6 +38,17 @@ def papers(home: Path, tmp_path: Path) -> Path:
     bench.library.embed_missing()
     bench.library.close()
     return folder
+
+
+def test_uploads_go_to_one_collection_in_every_language(visit: Visit, home: Path) -> None:
+    assert visit(home, "library", lang="zh").text_input(key="upload-name-library").value == "文档"
+    folder = uploads.folder(home, "Documents")
+    folder.mkdir(parents=True)
+    (folder / "moon.md").write_text("The moon is made of basalt.", "utf-8")
+    bench = Workbench(load(home=home))
+    bench.library.add_folder(folder)
+    bench.library.close()
+    assert visit(home, "library", lang="zh").text_input(key="upload-name-library").value == "Documents"
 
 
 def test_a_collection_is_filtered_by_title(visit: Visit, home: Path) -> None:

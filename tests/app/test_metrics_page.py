@@ -15,6 +15,7 @@ from research.config.settings import load
 from research.events.events import RunFinished, RunStarted
 from research.events.recipe import Recipe
 from research.ops.metrics import combined
+from research.store import EVALUATED
 from research.store.sqlite import SqliteStore
 from research.workbench.workbench import Workbench
 from tests.long_run import LongRun, ending, of_round, stamp
@@ -88,6 +89,19 @@ def test_filters_come_from_the_url_and_links_carry_them_to_the_runs(visit: Visit
     assert "outcome=failed" in failed and "framework=iter_research" in failed and "since" not in failed
     app.multiselect[0].set_value([]).run()
     assert tiles(app)["Finished runs"] == "3"
+
+
+def test_runs_of_evaluations_are_measured_only_if_asked_for(visit: Visit, home: Path) -> None:
+    for run in ("261121-100000-aaaa", "261121-100000-bbbb"):
+        add(home, run, "react")
+    store = SqliteStore(home / "workbench.sqlite")
+    store.tag("261121-100000-bbbb", [f"{EVALUATED}mine"])
+    store.close()
+    app = visit(home, "metrics")
+    assert tiles(app)["Finished runs"] == "1"
+    app.toggle[0].set_value(True).run()
+    assert tiles(app)["Finished runs"] == "2"
+    assert all("evaluations=1" in to for label, to in links(app).items() if label.startswith("Answered"))
 
 
 def test_an_outcome_has_one_colour_on_all_pages(visit: Visit, home: Path) -> None:

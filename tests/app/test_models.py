@@ -41,7 +41,7 @@ def test_a_working_connection_fills_the_list_of_models(
     [
         ("openai:fake", "sk-wrong-9876543210", "set OPENAI_API_KEY"),
         ("openai:missing", KEY, "the server has fake"),
-        ("anthropic:any", KEY, "needs ANTHROPIC_API_KEY"),
+        ("anthropic:any", KEY, "set ANTHROPIC_API_KEY"),
         ("gguf:/no/such.gguf", KEY, "/no/such.gguf"),
     ],
 )

@@ -12,11 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import research
-from pages.parts.run import naming
+from pages.parts.run import head, naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
 from pages.parts.shared import language
 from pages.parts.shared.safe import plain
+from research.config import saved_settings
 from research.config.settings import load
 from research.evaluation import Dataset, Question
 from research.evaluation.sets import Sets
@@ -93,7 +94,7 @@ def test_a_partly_answered_run_shows_its_short_answer_and_the_missing_parts(visi
     assert "who wrote it?" in missing and "how many chapters?" not in missing
 
 
-def test_a_failure_is_one_sentence_with_cause_and_remedy_above_everything(visit: Visit, home: Path) -> None:
+def test_a_failure_is_one_sentence_above_everything_and_its_remedies_are_buttons(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(2)
     error = "model 'openai:gpt-5-nano': the server answered 401: invalid api key"
@@ -104,7 +105,8 @@ def test_a_failure_is_one_sentence_with_cause_and_remedy_above_everything(visit:
     assert not app.exception
     (failure,) = app.error
     assert "401: invalid api key" in failure.value
-    assert "Check the key of this model under Settings" in failure.value
+    assert "Try again" in [each.label for each in app.button]
+    assert "Open Settings" in [each.label for each in app.page_link]
     assert "error: Failed]" in texts(app)
     (drawn,) = reports(app)
     assert "401" not in report_text(drawn) and "Chapter one" in report_text(drawn)
@@ -407,6 +409,31 @@ def test_a_paused_run_offers_only_to_resume(visit: Visit, home: Path) -> None:
     labels = [button.label for button in app.button]
     assert "Resume" in labels
     assert not {"Pause", "Stop", "Send"} & set(labels)
+
+
+def test_a_run_that_cannot_reach_its_model_failed_and_is_tried_again_or_with_another(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    """The remedy names what the user set where they set it, and an address of this machine has not left it."""
+    with FakeOpenAI() as server:
+        url = server.base_url
+    saved_settings.save(load(home=home), openai_base_url=url)
+    own = bench(home)
+    for _ in own.engine.start(EXAMPLE_QUESTION, own.recipe(model="openai:fake"), LONG, here=True).events():
+        pass
+    app = visit(home, run=LONG)
+    (failure,) = app.error
+    assert "the address in Settings" in failure.value and "OPENAI_BASE_URL" not in failure.value
+    assert "Errno" not in failure.value
+    assert "error: Failed]" in texts(app) and "Paused" not in texts(app)
+    assert not {"Resume", "Finish now"} & {each.label for each in app.button}
+    assert "Left this machine: nothing" in [each.value for each in app.caption]
+    assert head.state(own.store.run(LONG)) == "Failed"
+    app.selectbox(key="other-model").set_value("extractive").run()
+    app.button(key="continue-with-model").click().run()
+    assert not app.exception
+    (other,) = (row for row in own.store.runs() if row.id != LONG)
+    assert other.recipe.model == "extractive" and other.question == EXAMPLE_QUESTION
 
 
 @pytest.mark.parametrize(("linked", "shown"), [("nobody", 6), ("main/run-1", 3)])

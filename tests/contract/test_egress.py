@@ -24,7 +24,7 @@ from research.events import events as e
 from research.events.view import fold
 from research.exports import FORMATS
 from research.search.remote import Remote
-from research.types import Message, Request
+from research.types import Message, Request, Sent
 from research.web.fetch import FetchPolicy, fetch
 from research.workbench import leaving
 from research.workbench.workbench import Workbench
@@ -266,8 +266,10 @@ def test_the_run_and_its_exports_say_what_left(place: Path, tmp_path: Path) -> N
         assert sent.requests == len(server.requests) == 2
         assert sent.kinds == ("question", "passages")
         assert sent.bytes > sum(map(len, server.sent))
+    assert sent.host not in FORMATS["html"].make(view, []).decode(), "the server is on this machine"
+    view.sent = (Sent("models.example.org", 2, 5_000, sent.kinds),)
     for name in ("md", "html", "json"):
-        assert sent.host in FORMATS[name].make(view, events).decode()
+        assert "models.example.org" in FORMATS[name].make(view, events).decode()
     offline = fold(research.stream(QUESTION, workbench=bench, model="extractive", egress="offline", ask=False))
     assert offline.sent == ()
     assert "Left this machine" in FORMATS["html"].make(offline, []).decode()

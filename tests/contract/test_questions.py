@@ -110,7 +110,7 @@ def test_a_total_is_not_an_answer_to_a_question_for_a_share(bench: Workbench, qu
 def test_what_asks_by_how_much_is_found_with_the_comparison(bench: Workbench, how: str) -> None:
     question = f"Which has the higher median age, Portugal or Uruguay, and {how}"
     view = research.run(question, workbench=bench)
-    assert "The difference is **9.4 years**" in view.answer and "Not found" not in view.answer
+    assert "The difference in median age is **9.4 years**" in view.answer and "Not found" not in view.answer
     assert view.outcome == "answered"
 
 

@@ -110,7 +110,7 @@ def test_a_difference_has_the_scale_and_unit_that_fit(one: str, two: str, differ
         computed=True,
     )
     said = answer(verdict, "en", [], [])
-    assert f"The difference is **{difference}**. [1] [2]" in said
+    assert f"The difference in exports is **{difference}**. [1] [2]" in said
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from pages.parts.compare import saved
 from pages.parts.run import choices, form, memory_choices, shelf
-from pages.parts.run import question as asked
 from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import form_state, home, private
 from pages.parts.shared.language import t
@@ -21,6 +20,7 @@ from research.errors import REFUSED, ConfigError
 from research.events.recipe import Recipe
 from research.store import RunRow
 from research.workbench.estimate import Estimate, estimate
+from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 
 BOX: Final = "compare-question"
@@ -35,7 +35,7 @@ class Asked(Struct, frozen=True):
 
 def box() -> Asked:
     """Draw the question box and its button."""
-    asked.example(BOX, st.query_params.get("question") or st.session_state.get("question") or "")
+    st.session_state.setdefault(BOX, st.query_params.get("question") or st.session_state.get("question") or "")
     with st.form("compare", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         question = st.text_area(
             t("Question"),
@@ -43,7 +43,7 @@ def box() -> Asked:
             height="content",
             persist_state="session",
             label_visibility="collapsed",
-            placeholder=t("What do you want to know?"),
+            placeholder=t("For example: {question}", question=t(EXAMPLE_QUESTION)),
         )
         start = st.form_submit_button(t("Start all"), type="primary", icon=":material/play_arrow:")
     return Asked(question or "", start)
@@ -64,7 +64,9 @@ def draw(bench: Workbench, asked: Asked | None) -> None:
     recipes = _built(bench, chosen, _shared_settings(bench, beside))
     if recipes is not None and not asked.start:
         _expected(bench, asked.question, recipes)
-    if asked.start and recipes is not None:
+    if asked.start and not asked.question.strip():
+        st.caption(t(":material/edit: Type a question first."))
+    elif asked.start and recipes is not None:
         try:
             home.until_ready()
             comparison = compare(bench, asked.question, recipes, [beside.id] if beside else [])

@@ -20,6 +20,8 @@ from research.types import HOLDS
 COLOURS = ["#3a86b8", "#8b9096", "#9673c9", "#2f9e8f"]
 """Chart colours of the runs, legible in both themes; green, amber and red are reserved for verdicts."""
 BETTER = ":green[:material/check:]"
+NOTHING = "–"
+"""A cell without a value; a row of nothing else is left out."""
 LISTED = 30
 """Maximum number of sources listed per group."""
 
@@ -39,7 +41,8 @@ def table(columns: Sequence[Column]) -> None:
     """Draw one row per metric and one column per run; the better value of ended runs is marked."""
     found = [figures(column.view) if column.row else None for column in columns]
     over = all(each is None or each.outcome for each in found)
-    rows = [[each.title, *_cells(each, found, over)] for each in _metrics()]
+    drawn = [(each.title, _cells(each, found, over)) for each in _metrics()]
+    rows = [[title, *cells] for title, cells in drawn if any(cell not in ("", NOTHING) for cell in cells)]
     with st.container(key="compare-figures", gap="xsmall"):
         st.markdown(tabular([t("Metric"), *(column.name for column in columns)], rows))
         if any(f"{BETTER} **" in cell for row in rows for cell in row):
@@ -68,7 +71,7 @@ def _metrics() -> list[Metric]:
 
     return [
         Metric(t("Outcome"), lambda each: plain(t(OUTCOMES[each.outcome]).partition(";")[0]) if each.outcome else ""),
-        Metric(t("Answer"), lambda each: plain(clip(each.short, 80)) or ("–" if each.outcome else "")),
+        Metric(t("Answer"), lambda each: plain(clip(each.short, 80)) or (NOTHING if each.outcome else "")),
         Metric(
             t("Parts answered"),
             lambda each: t("{good} of {all}", good=each.parts[0], all=each.parts[1]) if each.parts else "",

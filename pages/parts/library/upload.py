@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
 from pages.parts.shared import once
-from pages.parts.shared.language import current, t
+from pages.parts.shared.language import current, t, versions
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research._util.retold import retold
@@ -26,7 +26,7 @@ def draw(bench: Workbench, place: str) -> Path | None:
     """
     state, done = st.session_state, f"uploaded-{place}"
     turn = state.setdefault(f"upload-turn-{place}", 0)
-    state.setdefault(f"upload-name-{place}", t("Documents"))
+    state.setdefault(f"upload-name-{place}", _usual(bench))
     name = st.text_input(
         t("Add to collection"),
         key=f"upload-name-{place}",
@@ -47,6 +47,12 @@ def draw(bench: Workbench, place: str) -> Path | None:
     if files:
         _add(bench, name or "", files, place)
     return report.folder if report and (report.saved or report.known) else None
+
+
+def _usual(bench: Workbench) -> str:
+    """Return the collection for documents: the one that exists, whichever language named it, else a new one."""
+    own = {Path(folder).name for folder in bench.folders()}
+    return next(iter(sorted(own & versions("Documents"))), t("Documents"))
 
 
 def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> None:

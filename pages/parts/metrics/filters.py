@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.parts.shared import address, filters, period, titles
 from pages.parts.shared.language import later, t
-from research.store import Filters, RunRow
+from research.store import EVALUATED, Filters, RunRow
 from research.workbench.workbench import Workbench
 
 PERIODS: Mapping[str, str] = {
@@ -21,6 +21,8 @@ PERIODS: Mapping[str, str] = {
     "all": later("all time"),
 }
 """The first is the shortest, the second is the default."""
+EVALUATIONS = "evaluations"
+"""Address parameter that also measures the runs of evaluations."""
 _SECONDS = {"week": 604_800, "month": 2_678_400}
 _EVERY = 1_000_000
 """A limit that no store reaches."""
@@ -35,11 +37,12 @@ def runs_in_period(bench: Workbench) -> list[RunRow]:
     """Return the runs in the chosen period, newest first, before the other filters."""
     name = chosen_period()
     since = time.time() - _SECONDS[name] if name in _SECONDS else None
-    return bench.store.runs(limit=_EVERY, filters=Filters(since=since))
+    hidden = "" if filters.switched_on(EVALUATIONS) else EVALUATED
+    return bench.store.runs(limit=_EVERY, filters=Filters(since=since, not_tagged=hidden))
 
 
 def draw(rows: Sequence[RunRow]) -> list[RunRow]:
-    """Draw the three filters and return the matching runs."""
+    """Draw the filters and return the matching runs."""
     key = address.shows("metrics-since", chosen_period())
     st.segmented_control(
         t("Asked in"),
@@ -52,6 +55,8 @@ def draw(rows: Sequence[RunRow]) -> list[RunRow]:
     )
     frameworks = _choice("framework", t("Framework"), [row.recipe.framework for row in rows], titles.framework)
     models = _choice("model", t("Model"), [row.recipe.model for row in rows], str)
+    key = address.shows("metrics-evaluations", filters.switched_on(EVALUATIONS))
+    st.toggle(t("Runs of evaluations"), key=key, on_change=address.changed, args=(key, filters.change, EVALUATIONS))
     return [
         row
         for row in rows
@@ -82,6 +87,8 @@ def link_parameters(**more: str) -> dict[str, str | list[str]]:
     for name in ("framework", "model"):
         if values := filters.chosen(name):
             found[name] = list(values)
+    if filters.switched_on(EVALUATIONS):
+        found[EVALUATIONS] = "1"
     if chosen_period() in _SECONDS:
         found["since"] = chosen_period()
     return found | more

@@ -72,14 +72,15 @@ def _options(where: str, side: str, entry: Entry, choices: Choices) -> Iterator[
         yield f"{where}.{option.name}", choices.options.get(f"{side}.{option.name}", option.default)
 
 
-def line(recipe: Recipe) -> str:
-    """Return the chosen options as one line of Markdown."""
+def line(recipe: Recipe, tools: Collection[str]) -> str:
+    """Return the chosen options as one line of Markdown; `tools` are those chosen, without what the documents add."""
     framework, context = plugins.framework.get(recipe.framework), plugins.context.get(recipe.context)
     said = [
         t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
         t("{model} (offline)", model=plain(recipe.model)) if offline(recipe) else plain(recipe.model),
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
-        t("tools: {tools}", tools=plain(", ".join(recipe.tools)) or t("none")),
+        t("tools: {tools}", tools=plain(", ".join(tool for tool in recipe.tools if tool in tools)) or t("none")),
+        *(t("`{tool}` for the tables of your documents", tool=tool) for tool in recipe.tools if tool not in tools),
     ]
     if recipe.mcp:
         said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))

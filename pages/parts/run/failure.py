@@ -1,54 +1,34 @@
-"""Why a run failed or paused, in one sentence with the remedy, above everything else."""
+"""Why a run failed, or cannot continue, in one sentence above everything else, and what can be done about it as buttons."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import streamlit as st
 
-from pages.parts.shared.language import later, t
+from pages.parts.shared import home, models, private
+from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
+from research.errors import REFUSED
 from research.events.view import RunView
+from research.store import RunRow
 from research.text import clip
+from research.workbench import presets
+from research.workbench.workbench import Workbench
 
 LONGEST, TRACE = 2_000, 20_000
 """Maximum characters of an error and of its technical details."""
 SETTINGS: Final = "pages/settings.py"
-REMEDIES: Final = (
-    (
-        re.compile(r"\b(?:401|403)\b|api key|unauthori[sz]ed|forbidden|authenticat", re.I),
-        later("Check the key of this model under Settings, then run the question again."),
-    ),
-    (
-        re.compile(r"\b429\b|rate.?limit|quota|insufficient|billing|credit", re.I),
-        later("The provider refuses more requests for now: wait, or choose another model."),
-    ),
-    (
-        re.compile(r"context (?:length|window)|too long for|maximum context|context_overflow", re.I),
-        later(
-            "The prompt no longer fits the model: choose a strategy that shortens it, or a model with a larger window."
-        ),
-    ),
-    (
-        re.compile(r"connect|timed? ?out|unreachable|refused|resolve|network|\b50[0234]\b|unavailable", re.I),
-        later("Check that the model's server is running and that its address under Settings is right."),
-    ),
-)
-"""What to do, by the words of an error; the first that fits."""
-OTHERWISE: Final = later("Run the question again; if it fails again, the technical details say where.")
 
 
-def draw(view: RunView) -> None:
-    """Draw the cause and the remedy of a failed or paused run; nothing if nothing went wrong."""
+def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
+    """Draw the cause and the remedies of a run that failed or cannot continue; nothing if nothing went wrong."""
     if not view.error:
         return
-    cause = plain(clip(" ".join(view.error.split()), LONGEST))
-    if view.status == "paused":
-        st.warning(cause, title=t("The run is paused: fix this, then resume it"))
-        return
     with st.container(key="failure", gap="xsmall"):
-        st.error(f"{cause}  \n**{t(remedy(view.error))}**", title=t("The run failed"))
+        st.error(plain(clip(" ".join(view.error.split()), LONGEST)), title=t("The run failed"))
+        if row.status == "failed" or view.status == "paused":
+            _remedies(bench, row, view)
         if view.report:
             st.caption(t("What it had found until then is below."))
         if view.traceback:
@@ -56,6 +36,47 @@ def draw(view: RunView) -> None:
                 st.code(view.traceback[-TRACE:], language=None)
 
 
-def remedy(error: str) -> str:
-    """Return what to do about an error, in English; `t` translates it."""
-    return next((words for pattern, words in REMEDIES if pattern.search(error)), OTHERWISE)
+def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        again = st.button(t("Try again"), key="try-again", icon=":material/refresh:", type="primary")
+        with st.popover(t("Continue with another model"), icon=":material/swap_horiz:"):
+            others = [name for name in models.offered(bench, row.recipe.model) if name != row.recipe.model]
+            model = st.selectbox(t("Model"), others, key="other-model", accept_new_options=True)
+            go_on = st.button(t("Continue"), key="continue-with-model", type="primary", disabled=not model)
+        if not view.traceback:  # a service or a setting, rather than a fault of the workbench
+            st.page_link(SETTINGS, label=t("Open Settings"), icon=":material/settings:", width="content")
+        if view.status == "paused" and view.forkable:
+            end = st.button(
+                t("Finish now"),
+                key="end",
+                icon=":material/stop:",
+                help=t("Writes an answer from what was found so far, then ends."),
+            )
+        else:
+            end = False
+    if again or go_on or end:
+        _act(bench, row, view, (model or "") if go_on else "", end=end)
+
+
+def _act(bench: Workbench, row: RunRow, view: RunView, model: str, *, end: bool) -> None:
+    """Continue the run if it can be, else start it again; with another model it continues from its complete rounds."""
+    try:
+        home.until_ready()
+        if end:
+            bench.engine.stop(row.id)
+            bench.engine.wait(row.id, 10)
+            next_id = row.id
+        elif not model and view.status == "paused":
+            next_id = bench.engine.resume(row.id).run_id
+        else:
+            chosen = {"model": model} if model else {}
+            recipe = bench.recipe(**{**presets.of(row.recipe).arguments(), **chosen})
+            if model and view.forkable:
+                next_id = bench.engine.fork(row.id, view.forkable, recipe=recipe).run_id
+            else:
+                next_id = bench.engine.rerun(row.id, recipe).run_id
+    except REFUSED as error:
+        private.refused(bench, error, t("The run could not continue"))
+        return
+    st.query_params.from_dict({"run": next_id})
+    st.rerun()

@@ -47,7 +47,7 @@ def state(row: RunRow) -> str:
     if row.outcome:
         return t(titles.ENDINGS[row.outcome])
     if row.status == "paused":
-        return t("Paused")
+        return t("Failed") if row.answer else t("Paused")
     return t("Interrupted") if is_interrupted(row) else t("Running")
 
 
@@ -57,6 +57,8 @@ def look(row: RunRow) -> tuple[str, str]:
         return "red", "broken_image"
     if row.outcome:
         return titles.look(row.outcome)
+    if row.status == "paused" and row.answer:  # why it cannot continue
+        return titles.look("failed")
     if row.status == "paused" or is_interrupted(row):
         return "orange", "pause_circle"
     return "blue", "pending"
@@ -159,7 +161,7 @@ def badge(view: RunView, row: RunRow) -> str:
     """Return the state of a run that is not active as Markdown: a sign and a word, coloured."""
     if view.running:
         colour, icon, words = "orange", "power_off", t("Interrupted")
-    elif row.status == "paused":
+    elif row.status == "paused" and not view.error:
         colour, icon, words = "orange", "pause_circle", t("Paused")
     elif view.plan_waits:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")

@@ -6,11 +6,10 @@ import streamlit as st
 
 from pages.parts.run import presets
 from pages.parts.shared import home
-from pages.parts.shared.language import t, versions
+from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.store import RunRow
-from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.presets import fit, of
 
 LINKED = ("q", "preset", "again")
@@ -23,16 +22,6 @@ def address() -> None:
     if st.session_state.get("address") not in (None, parameters):
         st.query_params.from_dict(parameters)
     st.session_state["address"] = parameters
-
-
-def example(box: str, first: str = "") -> None:
-    """Fill an empty question box with `first`, or with the example in the page's language.
-
-    Sets the box only if necessary, because setting it discards what is being typed.
-    """
-    written = st.session_state.setdefault(box, first or t(EXAMPLE_QUESTION))
-    if written != t(EXAMPLE_QUESTION) and written in versions(EXAMPLE_QUESTION):
-        st.session_state[box] = t(EXAMPLE_QUESTION)
 
 
 def way_back() -> None:
@@ -83,10 +72,10 @@ def refused() -> bool:
     reason, marked = st.session_state.pop("refused", ("", False))
     if reason:
         st.error(plain(reason), title=t("The run could not be started"))
-    if marked:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(t("The problem is marked under Customize. API keys are under Settings."), width="content")
-            st.page_link("pages/settings.py", label=t("Settings"), icon=":material/settings:", width="content")
+        if marked:
+            st.caption(t("The problem is marked under Customize."))
+        else:
+            st.page_link("pages/settings.py", label=t("Open Settings"), icon=":material/settings:", width="content")
     return bool(reason)
 
 

@@ -29,11 +29,11 @@ def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
                 if st.form_submit_button(t("Reply and continue"), type="primary", icon=":material/reply:"):
                     _go_on(bench, row.id, text)
         _costs(bench, row)
-    elif row.status == "paused" or head.is_interrupted(row):
+    elif (row.status == "paused" and not view.error) or head.is_interrupted(row):
         with st.container(horizontal=True):
             if st.button(t("Resume"), key="resume", icon=":material/resume:", type="primary", shortcut="P"):
                 _go_on(bench, row.id, None)
-            if st.button(
+            if view.round_count() and st.button(
                 t("Finish now"),
                 key="end",
                 icon=":material/stop:",

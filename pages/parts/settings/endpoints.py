@@ -14,7 +14,7 @@ from pages.parts.shared import models, offers, undo
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame
-from pages.parts.shared.words import when
+from pages.parts.shared.words import ago
 from research.config import saved_endpoints
 from research.config.endpoints import BY_SETTINGS, Entry, presets
 from research.errors import REFUSED, ConfigError
@@ -103,9 +103,10 @@ def _row(bench: Workbench, each: Listed, last: Trial | None) -> None:
     name = each.name
     # Read once and in this order, because a test may end while the row is drawn.
     asking, found = trials.at_work(_trial(name)), trials.found(_trial(name))
+    newest = trials.last(bench, name)
     with frame(f"endpoint-{name}") as (words, buttons):
         with words:
-            st.markdown(f"**{plain(name)}** · {plain(each.title)} · {_state(each, last)}")
+            st.markdown(f"**{plain(name)}** · {plain(each.title)} · {_state(each, newest)}")
             st.caption(" · ".join(_facts(each)))
             if each.problem:
                 st.markdown(f":orange[:material/key_off: {plain(each.problem)}]")
@@ -113,8 +114,9 @@ def _row(bench: Workbench, each: Listed, last: Trial | None) -> None:
                 trials.asking(_trial(name), name)
             elif found and found.state == "broken" and not (last and last.problem in found.text):
                 st.markdown(f":red[{plain(found.text)}]")
-            if last and not asking:
-                st.markdown(f"{plain(_result(last))}  \n:gray[{_when(last)}]")
+            if newest and not asking:
+                said = _result(last) if last and last.at == newest.time else t(newest.check.text)
+                st.markdown(f"{plain(said)}  \n:gray[{t('Tested {when}', when=ago(newest.time))}]")
         with buttons:
             _test_button(bench, each, last)
             if each.origin == "saved" and not saved_endpoints.why_locked(bench.settings, name):
@@ -127,12 +129,12 @@ def _row(bench: Workbench, each: Listed, last: Trial | None) -> None:
                 )
 
 
-def _state(each: Listed, last: Trial | None) -> str:
+def _state(each: Listed, last: trials.Tested | None) -> str:
     if each.problem:
         return f":orange[{t('Incomplete')}]"
     if last is None:
         return f":gray[:material/help: {t('Not tested')}]"
-    if last.ok:
+    if last.check.state == "ok":
         return f":green[:material/check_circle: {t('Works')}]"
     return f":red[:material/error: {t('Not working')}]"
 
@@ -171,10 +173,6 @@ def _result(last: Trial) -> str:
         model=last.model,
         seconds=f"{last.seconds:.1f}",
     ) + (" " + t("Also: {what}.", what=", ".join(what)) if what else "")
-
-
-def _when(last: Trial) -> str:
-    return t("Tested {when}", when=when(last.at))
 
 
 def _test_button(bench: Workbench, each: Listed, last: Trial | None) -> None:

@@ -83,7 +83,7 @@ def draw(bench: Workbench, service: Service) -> None:
     # Read once and in this order, because a test may end while the row is drawn.
     asking, found = trials.at_work(service.id), trials.found(service.id)
     last = None if asking else trials.last(bench, service.id)
-    if found is None and last is not None:
+    if last is not None:
         found = last.check
     with frame(f"service-{service.id}") as (words, buttons):
         with words:

@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from research.errors import StoreUnavailable, WorkbenchError
+from research.errors import ConfigError, StoreUnavailable, WorkbenchError
 from research.store.saved import readable
+from research.workbench import trial
 from research.workbench.doctor import Check, masked
 from research.workbench.workbench import Workbench
 
@@ -86,14 +87,19 @@ def start(bench: Workbench, name: str, work: Work, patience_s: float = 0.0, keep
 
 
 def last(bench: Workbench, name: str) -> Tested | None:
-    """Return the stored result of a test, which may be from an earlier session."""
-    found = readable(bench.store.values("tested", name), Tested, "test")
-    return next((each for each in found if each.name == name), None)
+    """Return the newest result for a service: of its connection, or of a job for its models, also of earlier sessions."""
+    found = [each for each in readable(bench.store.values("tested", name), Tested, "test") if each.name == name]
+    with suppress(ConfigError):  # the section Endpoints says that the file is damaged
+        if job := trial.results(bench.settings.home).get(name):
+            found.append(Tested(name, Check(name, "ok" if job.ok else "broken", job.line()), job.at))
+    return max(found, key=lambda each: each.time, default=None)
 
 
 def forget_stored(bench: Workbench, name: str) -> None:
-    """Drop the stored result of a test, because what it tested has changed."""
+    """Drop the stored results of a test, because what it tested has changed."""
     bench.store.remove("tested", name)
+    with suppress(ConfigError):
+        trial.forget(bench.settings.home, name)
 
 
 def forget(name: str = "") -> None:

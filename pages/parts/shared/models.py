@@ -108,8 +108,6 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
         st.caption(prose(t(provider.summary)))
         if any(name != model for name in known):
             st.caption(t("A language model can read the answer in the prose that it cites: choose a reader below."))
-    elif not tried:
-        _check(bench, (model or "").strip() or bench.settings.model)
     roles = {}
     with st.expander(t("A different model per role"), type="compact", icon=":material/group:"):
         st.caption(t("Leave empty to use the model above. A cheap summarizer with a strong writer is a common choice."))

@@ -29,7 +29,7 @@ _WORDS = {
         "same": "did not change",
         "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
-        "difference": "The difference is {d}.",
+        "difference": "The difference in {label} is {d}.",
         "sum_of": "The {label} of {names} together: {s}.",
         "equal": "{names} have the same {label}: {value} [{n}].",
         "top": "**{name}** has {which} {label} in {place}: {value} [{n}].",
