@@ -14,7 +14,7 @@ from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
-from research.models.extractive.phrasebook import vocabulary, wholes
+from research.models.extractive.phrasebook import entries, vocabulary, wholes
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
     BORDER,
@@ -342,7 +342,9 @@ def _literal(text: str, label: str) -> bool:
 
 
 def _otherwise(text: str, target: Target) -> bool:
-    """Return whether a question in the words of a label clearly means another one: *What does Chile export?*"""
+    """Return whether a question in the words of a label clearly means one that goes on: *What does Chile export?*"""
+    if not any(entry.label.startswith(f"{target.label} - ") for entry in entries()):
+        return False
     found = read(text)
     return found.sure >= OVERRULE and not _same(found.label, target.label)
 
