@@ -165,7 +165,7 @@ def test_a_shared_rate_limit_is_retried_and_reported_with_the_key_to_set(open_se
     with FakeSearch([Reply(body, 429)]) as server:
         said = failure(open_service("semantic_scholar", server.url, clock))
         assert len(server.asked) == 3
-    assert "set SEMANTIC_SCHOLAR_API_KEY for a limit of your own" in said and "retry in 15 s" in said
+    assert "set the key in Settings for a limit of your own" in said and "retry in 15 s" in said
     with FakeSearch([Reply(body, 429), fake.semantic_scholar([ATTENTION])]) as server:
         assert len(open_service("semantic_scholar", server.url).search("attention")) == 1
 

@@ -147,7 +147,7 @@ def test_the_checker_calculates_what_the_offline_model_writes_and_ticks_no_other
     assert results and {each.status for each in results} == {"calculated"}, [
         (each.claim, each.reason) for each in results
     ]
-    shown = re.search(r"(?:difference is|相差|together:|合计) ?\*\*([^*（]+)", text)
+    shown = re.search(r"(?:difference in [^*]{1,99} is|相差|together:|合计) ?\*\*([^*（]+)", text)
     assert shown
     value = abs(one.value - two.value) if operation == "compare" else one.value + two.value
     read = amount(shown[1].replace(" percentage points", "%").replace("个百分点", "%"))
