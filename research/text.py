@@ -26,7 +26,7 @@ _END = re.compile(
     r"(?<=[.!?])(?<!\b[A-Za-z]\.)(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\best\.)\s+(?=[\"'“(\[]?[A-Z0-9])|(?<=[。！？；])"
 )
 _WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
-_LISTED = re.compile(r"\d+[.)]\s|: ")
+_LISTED = re.compile(r"^\d+[.)]\s|: ")
 """Matches the start of an item of a list, and what follows a label."""
 _BROKEN = 40
 """Least length of a line that may have been broken to fit a page."""
