@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import fpdf
 import pytest
 from msgspec.structs import replace
 from streamlit.testing.v1 import AppTest
@@ -111,6 +112,40 @@ def test_a_markdown_document_keeps_its_formatting_and_highlights_the_quote(
     assert "- made of **basalt** $x$\n- :primary-background[has " in drawn
     assert "| a | b |\n| --- | --- |" in drawn
     assert "![x](" not in drawn
+
+
+def test_a_pdf_is_read_as_a_document_with_the_passage_marked_in_its_place(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    """Its table is a table, a paragraph of several lines is one, and the address is not shown."""
+    folder = tmp_path / "annual"
+    folder.mkdir()
+    text = (
+        "Parcels rose to four million in the year, because a second centre for sorting was opened in Leipzig on the "
+        "1st of April 2025. The dividend proposed is EUR 0.85 per share, and it is paid in May."
+    )
+    drawing = fpdf.FPDF()
+    drawing.set_font("Helvetica")
+    drawing.add_page()
+    drawing.multi_cell(100, text=text)
+    drawing.ln(12)
+    with drawing.table(width=100) as table:
+        for cells in (("Division", "Revenue"), ("Parcels", "131.0"), ("Freight", "81.3"), ("Total", "212.3")):
+            row = table.row()
+            for cell in cells:
+                row.cell(cell)
+    drawing.output(str(folder / "the report.pdf"))
+    own = Workbench(load(home=home))
+    own.library.add_folder(folder)
+    (document,) = own.library.documents(str(folder), "", 5, 0)
+    app = visit(home, "library", doc=document.url, quote="The dividend proposed is EUR 0.85 per share")
+    assert not app.exception
+    drawn = app.get_by_key("document").markdown[0].value
+    assert "a second centre for sorting was opened in Leipzig on the 1st of April 2025." in drawn
+    assert "| Freight | 81.3 |" in drawn and "| --- |" in drawn
+    assert ":primary-background[The dividend proposed is EUR 0.85 per share], and it is paid" in drawn
+    assert "Quoted passage:" not in texts(app)
+    assert "annual · the report.pdf" in texts(app) and "library://" not in texts(app)
 
 
 def test_search_results_show_how_they_were_found(visit: Visit, home: Path, papers: Path) -> None:

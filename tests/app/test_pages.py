@@ -256,7 +256,7 @@ def test_the_library_searches_and_highlights_the_quoted_passage(visit: Visit, ho
     app.text_input[0].set_value("gdp growth").run()
     assert "France · Economy" in texts(app)
     app = visit(home, "library", doc="library://factbook/france/economy", quote="GDP (purchasing power parity) 2024: …")
-    assert ":primary-background[Real GDP" in texts(app)
+    assert "Real :primary-background[GDP \\(purchasing power parity\\) 2024:]" in texts(app)
     assert "highlighted (1 line" in texts(app)
 
 

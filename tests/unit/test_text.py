@@ -43,6 +43,11 @@ def test_lines_that_were_broken_to_fit_a_page_are_joined() -> None:
     assert unwrapped(page) == [page[0], " ".join(page[1:4]), *page[4:]]
     assert unwrapped(["The line was opened, and by then the yard employed", "640 people. It grew."])[1:] == []
     assert unwrapped([]) == []
+    first, second = (
+        "The company moved four million parcels and employed",
+        "1,840 people at the end of 2025. Complaints fell.",
+    )
+    assert unwrapped([first, second]) == [f"{first} {second}"]
 
 
 def test_tokens_fold_case_accents_and_plurals() -> None:

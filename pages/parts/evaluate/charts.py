@@ -23,6 +23,8 @@ SHAPES: Final = {"front": "diamond", "behind": "circle", "oracle": "cross"}
 NAMED: Final = 10
 """With more recipes than this, only Pareto-optimal ones are labelled."""
 ROW_PX: Final = 44
+HEAD_PX, AXIS_PX = 40, 78
+"""Heights of the names above a grid and of an axis with its title: a chart that fills its width has a height in pixels."""
 
 
 def matrix(plan: Plan, found: Evaluation, measure: str) -> None:
@@ -85,7 +87,7 @@ def _heat(some: list[Candidate], cells: Mapping[tuple[str, str], Figure], measur
     ink = alt.condition(f"datum.value > {low + 0.5 * (high - low)}", alt.value(PAPER), alt.value(INK))
     figures = base.mark_text(fontSize=14, fontWeight=600).encode(text="text:N", color=ink, tooltip=tips)
     description = "; ".join(f"{row} / {column}: {number(each.mean, measure)}" for (row, column), each in cells.items())
-    st.altair_chart((frames + fill + figures).properties(height=alt.Step(ROW_PX)), alt=description)
+    st.altair_chart((frames + fill + figures).properties(height=ROW_PX * len(rows) + HEAD_PX), alt=description)
 
 
 def forest(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str]) -> None:
@@ -135,7 +137,7 @@ def forest(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str]
     described = "; ".join(
         f"{names[name]}: {number(known[name].mean, measure)} ({span(known[name], measure)})" for name in order
     )
-    st.altair_chart((reach + dots + words).properties(height=alt.Step(ROW_PX)), alt=described)
+    st.altair_chart((reach + dots + words).properties(height=ROW_PX * len(order) + AXIS_PX), alt=described)
     st.caption(
         t(
             "Each line is a 95 % interval. Recipes are compared question by question, so a difference can be certain even "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from urllib.parse import unquote
 
 import streamlit as st
 
@@ -14,11 +15,18 @@ from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
 from research._util.retold import retold
 from research.citations.marks import around_code
+from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.search.library.library import Library
+from research._util.sentences import unwrapped
 
-MARKDOWN = (".md", ".markdown")
-"""Ends of the addresses of documents that are shown with their formatting."""
+MARKDOWN, PLAIN = (".md", ".markdown"), (".txt",)
+"""Ends of the addresses of documents whose lines are drawn as they are written: as Markdown, or as text.  From other
+files Markdown is read, with the lines of their pages.
+"""
+_BLOCK = re.compile(r"\s*(?:[|#>`~*+-]|\d+[.)]\s|$)")
+"""A line that is no paragraph of its own."""
+_MARKUP = re.compile(r"[*_`$<>\[\]]")
 _OPENING = re.compile(r"[ \t]*(?:(?:#{1,6}|[-*+]|\d+[.)]|>)[ \t]+)*")
 """What makes a line a heading, an item of a list or a quotation."""
 _FROM, _TO = "\u2e28", "\u2e29"
@@ -38,13 +46,18 @@ def draw(library: Library, url: str, quote: str = "") -> None:
         return
     st.title(plain(document.title), anchor=False)
     collection = collections.title(library.collection_of(url))
-    said = [collection, document.url, *(retold(note, current()) for note in document.notes.splitlines())]
+    said = [collection, *_file(document.url), *(retold(note, current()) for note in document.notes.splitlines())]
     st.caption(plain(" · ".join(said)))
-    formatted = url.lower().endswith(MARKDOWN)
-    lines = [
-        piece for line in document.text.splitlines() for piece in _pieces(line if formatted else " ".join(line.split()))
-    ]
-    wanted = [" ".join(line.split()) for line in quote.splitlines() if line.strip()]
+    of_book = url.startswith(f"library://{FACTBOOK}/")
+    formatted = not of_book and not url.lower().endswith(PLAIN)
+    lines = document.text.splitlines()
+    if not url.lower().endswith(MARKDOWN):
+        lines = [" ".join(line.split()) for line in lines]
+        lines = lines if of_book else _paragraphs(unwrapped(lines))
+    if formatted and lines and lines[0].lstrip("# ") == document.title:
+        lines = lines[1:]  # it is the title of the page
+    lines = [piece for line in lines for piece in _pieces(line)]
+    wanted = [" ".join(line.split()) for line in [*quote.splitlines(), quote] if line.strip()]
     marked = {index for index, line in enumerate(lines) for want in wanted if _holds(" ".join(line.split()), want)}
     parts = _parts(lines)
     of_quote = next((place for place, part in enumerate(parts) if marked.intersection(part)), 0)
@@ -62,35 +75,63 @@ def draw(library: Library, url: str, quote: str = "") -> None:
     _turn(chosen, len(parts), "top")
     with st.container(key="document", width=760):
         if formatted:
-            st.markdown(_formatted(lines, marked, parts[chosen]), anchors=False)
+            st.markdown(_formatted(lines, marked, parts[chosen], wanted), anchors=False)
         else:
             # Two spaces keep the line breaks of the source; an empty line still separates paragraphs.
-            st.markdown("  \n".join(_line(lines[index], index in marked) for index in parts[chosen]))
+            texts = (_highlighted(lines[n], wanted) if n in marked else _SIDES.sub("", lines[n]) for n in parts[chosen])
+            st.markdown(_drawn("  \n".join(map(plain, texts))))
     _turn(chosen, len(parts), "bottom")
 
 
-def _line(line: str, marked: bool) -> str:
-    return f":primary-background[{plain(line)}]" if marked else plain(line)
+def _file(url: str) -> list[str]:
+    """Return where a file is in its folder, as its user named it, or the address of a web page; of the Factbook neither."""
+    if not url.startswith("library://"):
+        return [url]
+    return [] if url.startswith(f"library://{FACTBOOK}/") else [unquote(url.partition("://")[2].partition("/")[2])]
 
 
-def _formatted(lines: Sequence[str], marked: Collection[int], part: range) -> str:
+def _paragraphs(lines: Sequence[str]) -> list[str]:
+    """Return lines of text with an empty line between two of them, or Markdown would join them; not within code."""
+    found: list[str] = []
+    code = False
+    for line in lines:
+        if found and not code and not _BLOCK.match(line) and not _BLOCK.match(found[-1]):
+            found.append("")
+        code ^= line.startswith(("```", "~~~"))
+        found.append(line)
+    return found
+
+
+def _formatted(lines: Sequence[str], marked: Collection[int], part: range, wanted: Sequence[str]) -> str:
     """Return a Markdown document with its formatting; a highlighted line keeps its place in a list, a heading or a table."""
-    text = "\n".join(_highlighted(lines[n]) if n in marked else _SIDES.sub("", lines[n]) for n in part)
-    return around_code(
-        prose(text),
-        lambda words: words.replace(_FROM, ":primary-background[").replace(_TO, "]"),
-        lambda code: _SIDES.sub("", code),
-    )
+    text = "\n".join(_highlighted(lines[n], wanted) if n in marked else _SIDES.sub("", lines[n]) for n in part)
+    return around_code(prose(text), _drawn, lambda code: _SIDES.sub("", code))
 
 
-def _highlighted(line: str) -> str:
-    """Return a line with signs around its words, or around those of each of its cells."""
+def _drawn(words: str) -> str:
+    return words.replace(_FROM, ":primary-background[").replace(_TO, "]")
+
+
+def _highlighted(line: str, wanted: Sequence[str]) -> str:
+    """Return a line with signs around the quoted words, or around all of them, or around those of each of its cells."""
     bare = _SIDES.sub("", line)
     if bare.lstrip().startswith("|"):
         return re.sub(r"(?<=\|)[ \t]*([^|\s](?:[^|]*[^|\s])?)[ \t]*(?=\|)", rf" {_FROM}\1{_TO} ", bare)
     found = _OPENING.match(bare)
     assert found is not None, "the pattern also matches nothing"
-    return f"{found[0]}{_FROM}{bare[found.end() :]}{_TO}"
+    start, end = max((_place(bare, want) for want in wanted), key=lambda each: each[1] - each[0], default=(0, 0))
+    if start >= end or start < found.end() or _MARKUP.search(bare[start:end]):  # half of an emphasis cannot be marked
+        start, end = found.end(), len(bare)
+    return f"{bare[:start]}{_FROM}{bare[start:end]}{_TO}{bare[end:]}"
+
+
+def _place(line: str, quote: str) -> tuple[int, int]:
+    """Return where the quote is in the line, from its first piece to its last; (0, 0) if it is not."""
+    pieces = _quoted(quote)
+    if not pieces or not all(piece in line for piece in pieces):
+        return 0, 0
+    start = line.index(pieces[0])
+    return start, line.find(pieces[-1], start) + len(pieces[-1])
 
 
 def _pieces(line: str) -> list[str]:
@@ -134,5 +175,10 @@ def _turn(chosen: int, total: int, place: str) -> None:
 
 def _holds(line: str, quote: str) -> bool:
     """Return whether the line contains the quote, which may be shortened at either end or span several lines."""
-    pieces = [piece.strip() for piece in quote.split("…") if len(piece.strip()) > 3]
+    pieces = _quoted(quote)
     return bool(pieces) and (all(piece in line for piece in pieces) or (len(line) > 20 and line in quote))
+
+
+def _quoted(quote: str) -> list[str]:
+    """Return what a quote has between its omissions."""
+    return [piece.strip() for piece in quote.split("…") if len(piece.strip()) > 3]

@@ -24,6 +24,8 @@ PALER = {"Limit reached": "#dba95e", "Stopped": "#b4b9be"}
 """Groups of outcomes whose colour another group has too."""
 LEAST_DAYS = 14
 """Days with a column, even if runs started on fewer."""
+AXIS_PX = 110
+"""Height of an axis with its title: a chart that fills its width has a height in pixels, not for each row."""
 CELLS = 12
 """Pairs of framework and strategy in the chart; the table has all of them."""
 
@@ -71,7 +73,7 @@ def endings(found: Sequence[Figures]) -> None:
                 alt.Tooltip("runs", title=t("Finished runs"), format=",d"),
             ],
         )
-        .properties(height=alt.Step(30))
+        .properties(height=30 * len(drawn) + 20 * len(tints) + AXIS_PX)
     )
     st.altair_chart(
         chart, alt=t("How runs end, by framework and context strategy; the table below has the same figures.")

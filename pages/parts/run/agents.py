@@ -22,6 +22,8 @@ from research.workbench.workbench import Workbench
 
 BARS = 2_000
 """Maximum number of bars in the timeline; the earliest are drawn."""
+AROUND_PX = 170
+"""Height of the axis and the legend of the timeline."""
 LANES, SPANS = 12, 60
 """Maximum number of lanes, and of activities in each; the latest are drawn."""
 DOING = {"model": later("calls the model"), "tool": later("uses a tool"), "waits": later("waits for others")}
@@ -190,7 +192,7 @@ def _chart(view: RunView, shown: Sequence[Span]) -> None:
         .encode(
             x=alt.X("from:Q", title=t("seconds since start")),
             x2="until:Q",
-            y=alt.Y("agent:N", sort=names, title=None, axis=alt.Axis(labelLimit=220)),
+            y=alt.Y("agent:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, labelOverlap=False)),
             color=alt.Color(
                 "doing:N",
                 title=None,
@@ -205,7 +207,7 @@ def _chart(view: RunView, shown: Sequence[Span]) -> None:
                 alt.Tooltip("until:Q", title=t("End (s)")),
             ],
         )
-        .properties(height=alt.Step(24))
+        .properties(height=24 * len(names) + AROUND_PX)
     )
     st.altair_chart(chart, alt=t("When each agent called the model, used a tool or waited for others"))
     if len(shown) > BARS:
