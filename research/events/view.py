@@ -17,6 +17,7 @@ from research.citations.forgetting import Loss, losses
 from research.events import events as e
 from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
 from research.events.branches import PROPOSE, VERIFY, Branch, Branches, is_step
+from research.events.places import one_source, placed, within
 from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import Index, RoundView, Worktime
 from research.types import (
@@ -278,23 +279,14 @@ class RunView(PlanView, AuditView):
                 self.sources.setdefault(source.n, []).append(source)
 
     def _represented(self, numbers: Iterable[int]) -> list[Source]:
-        quotes = {each.n: each.quote for each in reversed(self.citations) if each.quote}
-        return [self.source(n, quotes.get(n, "")) for n in numbers]
+        quotes: dict[int, list[str]] = {}
+        for each in self.citations:
+            quotes.setdefault(each.n, []).extend(filter(None, [each.quote]))
+        return [self.source(n, *quotes.get(n, ())) for n in numbers]
 
-    def source(self, n: int, best: str = "") -> Source:
-        """Return one source with its best quote, and the addresses, bibliographic data and notes of all its passages.
-
-        `memory` is set only if no passage was seen in this run itself.
-        """
-        passages = self.sources[n]
-        first = next((passage for passage in passages if not passage.memory), passages[0])
-        quote = best or first.quote
-        csl = {name: value for passage in reversed(passages) for name, value in passage.csl.items()}
-        cited = next((each for each in passages if quote in each.quote), first)
-        kind = next((each.kind for each in passages if each.kind), "")
-        also = dict.fromkeys(each.url for each in passages if each.url != cited.url)
-        notes = dict.fromkeys(note for each in passages for note in each.notes)
-        return Source(n, cited.url, cited.title, quote, csl, first.memory, kind, tuple(also), tuple(notes))
+    def source(self, n: int, *quotes: str) -> Source:
+        """Return one source with the first of these quotes; its title names the place that they share."""
+        return one_source(self.sources[n], quotes)
 
     def _add_request(self, event: e.Asked, place: int) -> None:
         current = self._index.latest.get(event.agent)
@@ -439,6 +431,19 @@ def agent_status(view: RunView) -> str:
     if view.status != "completed":
         return view.status.upper()
     return "COMPLETED" if view.replied else "SUCCESS"
+
+
+def quotes(view: RunView, n: int) -> list[tuple[str, str]]:
+    """Return the cited lines of a source, each once, as (lines, place); the place is empty if the title names it."""
+    own = [each.quote for each in view.citations if each.n == n and each.quote] or [view.source(n).quote]
+    head, written = view.source(n, *own).title, set[str]()
+    found: list[tuple[str, str]] = []
+    for part, passage in (pair for quote in own for pair in placed(view.sources[n], quote)):
+        lines = dict.fromkeys(line.strip() for line in part.splitlines() if line.strip())
+        if new := [line for line in lines if line not in written]:
+            written.update(new)
+            found.append(("\n".join(new), within(head, passage.title) if passage else ""))
+    return found
 
 
 def searched(view: RunView) -> dict[str, Searched]:

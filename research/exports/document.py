@@ -19,7 +19,7 @@ from research._util.retold import retold
 from research.citations.reasons import told
 from research.defaults import FACTBOOK
 from research.events.events import Edited, ReportEdited
-from research.events.view import RunView
+from research.events.view import RunView, quotes
 from research.exports.blocks import (
     UNSOURCED,
     Align,
@@ -252,10 +252,15 @@ def references(view: RunView, say: Words) -> tuple[Reference, ...]:
     for each in view.citations:
         citations.setdefault(each.n, []).append(each)
     answered = view.outcome != "no_evidence"
-    return tuple(_reference(source, citations.get(source.n, []), say, answered) for source in view.cited_sources)
+    return tuple(
+        _reference(source, quotes(view, source.n), citations.get(source.n, []), say, answered)
+        for source in view.cited_sources
+    )
 
 
-def _reference(source: Source, own: list[Citation], say: Words, answered: bool) -> Reference:
+def _reference(
+    source: Source, quoted: list[tuple[str, str]], own: list[Citation], say: Words, answered: bool
+) -> Reference:
     """Return a source with the verdicts of the citations of its own."""
     doubtful = [citation for citation in own if citation.status not in HOLDS]
     verdict = ""
@@ -268,8 +273,8 @@ def _reference(source: Source, own: list[Citation], say: Words, answered: bool) 
             verdict += " · " + say("{count} not verified", count=open_)
     if source.memory:
         verdict = " · ".join(filter(None, [say("from memory"), verdict]))
-    quotes = "\n".join([each.quote for each in own if each.quote] or [source.quote])
-    lines = tuple(dict.fromkeys(visible(line).strip() for line in quotes.splitlines() if line.strip()))
+    text = "\n".join(f"{text} ({place})" if place else text for text, place in quoted)
+    lines = tuple(visible(line) for line in text.splitlines())
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
     places = dict.fromkeys(_place(url, say) for url in source.addresses if url.startswith(_LIBRARY))
     title = f"{source.title} ({', '.join(places)})" if places else source.title

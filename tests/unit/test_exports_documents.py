@@ -71,6 +71,42 @@ def chinese() -> RunView:
     return view
 
 
+REPORT_PDF = "library://mine/report.pdf"
+PLACES = (
+    Source(1, REPORT_PDF, "report.pdf › page 1", "We moved 4.2 million parcels in 2025."),
+    Source(1, REPORT_PDF, "report.pdf › page 2", "The dividend\nproposed is EUR 0.85 per share. A new depot opens."),
+    Source(
+        1, REPORT_PDF, "report", "We moved 4.2 million parcels in 2025.\nThe dividend\nproposed is EUR 0.85 per share."
+    ),
+)
+
+
+def test_a_reference_names_the_page_of_its_own_quote() -> None:
+    said = "The dividend proposed is EUR 0.85 per share."
+    view = run_of(*PLACES, report=f"{said} [1]", citations=(Citation(1, said, "supported", said),))
+    assert [each.title for each in view.cited_sources] == ["report.pdf › page 2"]
+    for made in (markdown(view), html(view), docx_text(docx(view)), pdf_text(pdf(view))):
+        assert "page 2" in made and "page 1" not in made
+
+
+def test_quotes_of_several_pages_name_their_own_and_the_reference_none() -> None:
+    first, second = "We moved 4.2 million parcels in 2025.", "The dividend proposed is EUR 0.85 per share."
+    cited = tuple(Citation(1, each, "supported", each) for each in (first, second))
+    view = run_of(*PLACES, report=f"{first} [1] {second} [1]", citations=cited)
+    assert [each.title for each in view.cited_sources] == ["report.pdf"]
+    for made in (markdown(view), html(view), docx_text(docx(view)), pdf_text(pdf(view))):
+        flat = " ".join(made.replace("<br>", " ").replace("> ", "").split())
+        assert f"{first} (page 1)" in flat and f"{second} (page 2)" in flat
+        assert "› page" not in flat
+
+
+def test_a_quote_that_no_passage_has_names_no_page() -> None:
+    view = run_of(
+        *PLACES, report="So it is. [1]", citations=(Citation(1, "So it is.", "unverified", "Something else."),)
+    )
+    assert [each.title for each in view.cited_sources] == ["report"]
+
+
 def pdf_text(content: bytes) -> str:
     return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(content)).pages)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from dataclasses import replace
 
 import streamlit as st
@@ -15,10 +15,10 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICTS, count, times
 from research.citations import cited
 from research.errors import REFUSED
-from research.events.view import RunView, searched
+from research.events.view import RunView, quotes, searched
 from research.sandbox.png import sanitized
 from research.text import clip
-from research.types import Citation, Source
+from research.types import Source
 from research.workbench import verifiers
 from research.workbench.workbench import Workbench
 
@@ -121,17 +121,17 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
 
 def _card(view: RunView, source: Source, kept: Container[str]) -> None:
     """Draw a source with every quote of it that is cited, and what was found of the statements that cite it."""
-    own = [citation for citation in view.citations if citation.n == source.n]
-    quotes = _quotes(own) or [source.quote]
+    found = quotes(view, source.n)
     with st.container(key=f"source-card-{source.n}", gap="xxsmall"):
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             title = f"{source.n}  {plain(clip(source.title, cite.TITLE))}"
             st.subheader(title, anchor=f"source-{source.n}", width="stretch")
-            cite.link(source, quotes[0], kept)
-        for quote in quotes[:QUOTES]:
+            cite.link(source, found[0][0] if found else source.quote, kept)
+        for quote, place in found[:QUOTES] or [("—", "")]:
             lines = [plain(line) for line in clip(quote, QUOTE).splitlines()]
-            st.markdown("> " + "  \n> ".join(lines or ["—"]), anchors=False)
-        if (left := len(quotes) - QUOTES) > 0:
+            lines[-1] += f" :small[:gray[{plain(place)}]]" if place else ""
+            st.markdown("> " + "  \n> ".join(lines), anchors=False)
+        if (left := len(found) - QUOTES) > 0:
             st.caption(t("and {quotes} more", quotes=count(left, "quote")))
         notes = [
             _statements(view, source.n),
@@ -140,18 +140,6 @@ def _card(view: RunView, source: Source, kept: Container[str]) -> None:
         ]
         if said := " · ".join(filter(None, notes)):
             st.caption(said)
-
-
-def _quotes(own: Sequence[Citation]) -> list[str]:
-    """Return the quotes of a source that are cited, each of their lines once."""
-    seen: set[str] = set()
-    found = []
-    for each in own:
-        lines = [line.strip() for line in each.quote.splitlines() if line.strip() and line.strip() not in seen]
-        seen.update(lines)
-        if lines:
-            found.append("\n".join(lines))
-    return found
 
 
 def _statements(view: RunView, n: int) -> str:
