@@ -14,11 +14,11 @@ from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
 from research._util.retold import retold
+from research._util.sentences import unwrapped
 from research.citations.marks import around_code
 from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.search.library.library import Library
-from research._util.sentences import unwrapped
 
 MARKDOWN, PLAIN = (".md", ".markdown"), (".txt",)
 """Ends of the addresses of documents whose lines are drawn as they are written: as Markdown, or as text.  From other
