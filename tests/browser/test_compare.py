@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from research.workbench.example import EXAMPLE_QUESTION
 from tests.browser.conftest import OUTPUT, App
 
 pytestmark = pytest.mark.browser
@@ -20,6 +21,7 @@ def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
 ) -> None:
     page.goto(f"{fresh.url}/compare")
     expect(page.get_by_role("combobox", name="Framework")).to_have_count(2)
+    page.get_by_role("textbox", name="Question").fill(EXAMPLE_QUESTION)
     page.get_by_role("button", name="Start all").click()
     page.wait_for_url(re.compile(r"[?&]id="))
     key = parse_qs(urlsplit(page.url).query)["id"][0]

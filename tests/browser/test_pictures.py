@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from research.evaluation import Plan, candidate, evaluate, load, open_corpus
+from research.workbench.example import EXAMPLE_QUESTION
 from tests.browser.conftest import OUTPUT, ROOT, App, settle
 from tests.browser.test_main_job import answered, ask
 
@@ -42,6 +43,7 @@ def test_take_the_picture_of_a_run(page: Page, app: App) -> None:
 
 def test_take_the_picture_of_a_comparison(page: Page, app: App) -> None:
     page.goto(f"{app.url}/compare")
+    page.get_by_role("textbox", name="Question").fill(EXAMPLE_QUESTION)
     page.get_by_role("button", name="Start all").click()
     page.wait_for_url(re.compile(r"[?&]id="))
     expect(page.locator(".st-key-compare-heads").get_by_text("Answered")).to_have_count(2)
