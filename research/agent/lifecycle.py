@@ -14,7 +14,7 @@ from research.agent.evolving_report import with_answer, without_plans
 from research.agent.judging import judge
 from research.agent.judging_parts import judge_parts
 from research.agent.numbering import with_numbers
-from research.agent.outcome import objections, outcome_of
+from research.agent.outcome import objections, outcome_of, refused
 from research.agent.planning import plan_first
 from research.agent.reading import with_reader
 from research.agent.recall import keep, recall
@@ -120,7 +120,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
             text, report, short, parts = unanswered.without_sources(run, outcome, text), "", "", ()
         else:
             outcome = "no_evidence" if outcome in ("answered", "rejected") else outcome
-            text = prompts.text("uncited", run.language) + "\n\n" + text
+            text = text if refused(parts) else prompts.text("uncited", run.language) + "\n\n" + text
     if outcome == "failed":
         text, report = unanswered.failed(run, text, report), ""
     report = with_answer(text, report, run.language)
@@ -130,7 +130,8 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     if outcome not in ("stopped", "failed"):
         citations = yield from judge(run, citations, report or text)
         parts = yield from judge_parts(run, parts, citations)
-    unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if sources else ()
+    told = sources and not refused(parts)  # a refusal says what was done, which needs no source
+    unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if told else ()
     if outcome in ("answered", "rejected"):
         outcome = yield from _worth(run, outcome, text, citations, parts)
     done = plan.done(run.context.plan, parts, run.language) if outcome not in ("stopped", "failed") else ()

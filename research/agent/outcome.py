@@ -16,10 +16,14 @@ def outcome_of(citations: Sequence[Citation], parts: Sequence[Part]) -> Outcome:
     that is cited holds, or whoever answered says that no part was found.
     """
     failed = [citation.status in FAILS for citation in citations]
-    missing = [part.status == "not_found" for part in parts]
-    if all(failed) or (missing and all(missing)):
+    if all(failed) or refused(parts):
         return "no_evidence"
-    return "partly_answered" if any(failed) or any(missing) else "answered"
+    return "partly_answered" if any(failed) or any(part.status == "not_found" for part in parts) else "answered"
+
+
+def refused(parts: Sequence[Part]) -> bool:
+    """Return whether whoever answered says that no part was found."""
+    return bool(parts) and all(part.status == "not_found" for part in parts)
 
 
 def objections(question: str, answer: str, citations: Sequence[Citation]) -> list[str]:

@@ -138,7 +138,9 @@ def compose(view: RunView, longest: int) -> Document:
     title = visible(clip(" ".join(view.question.split()), _CLIPPED))
     report = view.report.strip()
     drawn = report if len(report) <= longest else report[: report.rfind("\n", 0, longest) + 1 or longest]
-    body = parse(drawn, view.citations, uncited=view.uncited) if drawn else parse(say("There is no report yet."))
+    # the passages of a refusal get no tick: they do not answer the question
+    judged = [each for each in view.citations if view.outcome != "no_evidence" or each.status not in HOLDS]
+    body = parse(drawn, judged, uncited=view.uncited) if drawn else parse(say("There is no report yet."))
     match body:
         case (Heading(spans=spans), *_) if words(spans) == title:
             body = body[1:]  # the title repeats it
@@ -324,7 +326,7 @@ def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
     removed = [_line(url) for url in view.removed]
     notes = []
     missing = [part for part in view.parts if part.status == "not_found"]
-    if missing:
+    if missing and (view.outcome != "no_evidence" or len(view.parts) > 1):  # the report says it of the whole
         notes.append(Note(say("Parts of the question that were not found:"), _listed([_part(p) for p in missing], say)))
     if view.edits:
         text = say(

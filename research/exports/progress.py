@@ -28,7 +28,7 @@ OUTCOMES = {
     "time": "The time is up; best answer from what is known",
     "tool_errors": "The tools failed",
     "loop": "The agent repeated itself and was stopped; best answer from what is known",
-    "no_evidence": "No evidence found",
+    "no_evidence": "No answer found",
     "needs_input": "A question to you is open",
     "stopped": "Stopped; what was found so far",
     "failed": "Failed",

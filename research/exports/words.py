@@ -102,7 +102,7 @@ _CHINESE: Final = {
     "The agent repeated itself and was stopped; best answer from what is known": (
         "智能体陷入重复，已被停止；以下是基于已知内容的最佳回答"
     ),
-    "No evidence found": "没有找到证据",
+    "No answer found": "没有找到答案",
     "A question to you is open": "有一个问题等您回答",
     "Stopped; what was found so far": "已停止；以下是目前找到的内容",
     "Failed": "失败",

@@ -63,7 +63,7 @@ def test_what_no_line_states_is_refused_with_the_closest_facts(bench: Workbench,
     view = asked(bench, question)
     assert view.outcome == "no_evidence", view.answer
     assert "[1]" not in view.answer, "the closest facts must not count as an answer"
-    assert "Closest we found" in view.answer or "最接近的内容" in view.answer
+    assert "Closest passages found" in view.answer or "最接近的段落" in view.answer
 
 
 def test_a_name_that_two_countries_share_is_answered_for_both(bench: Workbench) -> None:
@@ -106,7 +106,7 @@ def test_superlatives_options_directions_and_calculations_are_answered_in_any_wo
 def test_a_thing_that_a_country_does_not_have_has_no_figure(bench: Workbench) -> None:
     view = asked(bench, "How long is Austria's coastline?")
     assert view.outcome == "no_evidence"
-    assert "0 km (landlocked)" in view.answer.partition("Closest we found")[2]
+    assert "0 km (landlocked)" in view.answer.partition("Closest passages found")[2]
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,20 @@ import json
 
 import pytest
 
-from research.agent.outcome import outcome_of
+from research.agent.outcome import outcome_of, refused
 from research.agent.parsing.account import read_account, with_account, without_account
 from research.agent.parsing.calls import FINAL_ANSWER, Found, offered
 from research.events.view import RunView
 from research.exports.blocks import words
 from research.exports.document import compose
+from research.exports.html import html
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
+from research.exports.progress import OUTCOMES as OUTCOME_WORDS
 from research.exports.progress import summary
 from research.memory.learning import everything
 from research.types import Citation, Outcome, Part, Verdict
+from tests.unit.test_exports_bibliography import run_of, source
 
 OUTCOMES: tuple[Outcome, ...] = ("partly_answered", "no_evidence")
 FOUND = Part("How many people live in Japan", "answered")
@@ -132,3 +135,20 @@ def test_the_memory_keeps_no_report_that_answers_nothing() -> None:
         for outcome in OUTCOMES
     }
     assert kinds == {"partly_answered": ["report"], "no_evidence": []}
+
+
+def test_a_refusal_shows_its_closest_passages_without_a_tick_and_says_the_question_once() -> None:
+    said = "The population of France is 68 million."
+    view = run_of(source(1), report=f"**No answer found.** Nothing.\n\n### Closest passages found\n\n- {said} [1]",
+                  citations=(Citation(1, said, "supported", said),), parts=(Part("Why?", "not_found", "no such line"),))  # fmt: skip
+    view.outcome = "no_evidence"
+    for made in (markdown(view), html(view)):
+        body = made.partition("# What")[2] or made
+        assert "No answer found" in body
+        assert "✓" not in body and "no such line" not in body
+    assert OUTCOME_WORDS["no_evidence"] == "No answer found"
+
+
+def test_a_run_that_says_that_nothing_was_found_needs_no_source() -> None:
+    assert refused((Part("Why?", "not_found"),))
+    assert not refused(()) and not refused((Part("Why?", "not_found"), Part("How?", "answered")))

@@ -21,14 +21,14 @@ LONGEST, TRACE = 2_000, 20_000
 SETTINGS: Final = "pages/settings.py"
 
 
-def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
-    """Draw the cause and the remedies of a run that failed or cannot continue; nothing if nothing went wrong."""
+def draw(view: RunView, row: RunRow | None = None) -> None:
+    """Draw why a run failed or cannot continue, and what the owner of this row can do; nothing if nothing went wrong."""
     if not view.error:
         return
     with st.container(key="failure", gap="xsmall"):
         st.error(plain(clip(" ".join(view.error.split()), LONGEST)), title=t("The run failed"))
-        if row.status == "failed" or view.status == "paused":
-            _remedies(bench, row, view)
+        if row and (row.status == "failed" or view.status == "paused"):
+            _remedies(home.bench(), row, view)
         if view.report:
             st.caption(t("What it had found until then is below."))
         if view.traceback:

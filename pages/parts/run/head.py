@@ -191,7 +191,7 @@ def _parts(view: RunView) -> list[str]:
 
 def _citations(view: RunView) -> list[str]:
     """Return how many citations were checked, how many of these a source bears out, and how many a source denies."""
-    if view.outcome in (None, "needs_input"):
+    if view.outcome in (None, "needs_input", "no_evidence"):  # a refusal has passages, and no answer that they bear out
         return []
     if not view.citations:
         return [t(":orange[:material/link_off: No citations]")] if view.report else []

@@ -235,7 +235,8 @@ class Reader:
         return self._checked.get((n, claim)) or (own[0] if len({each.status for each in own}) == 1 else None)
 
     def _verdict(self, found: Sequence[tuple[int, Citation | None]]) -> str:
-        statuses: set[Verdict] = {citation.status for _, citation in found if citation}
+        given = [citation for _, citation in found if citation and not cite.quiet(self._view.outcome, citation)]
+        statuses: set[Verdict] = {citation.status for citation in given}
         if any(n not in self._view.sources for n, _ in found):
             statuses.add("dead")
         return next((each for each in WORST if each in statuses), "")
@@ -249,7 +250,9 @@ class Reader:
 
     def _details(self, n: int, citation: Citation | None) -> Data:
         known = n in self._view.sources
-        verdict = citation.status if citation else "" if known else "dead"
+        verdict = "" if known else "dead"
+        if citation and not cite.quiet(self._view.outcome, citation):
+            verdict = citation.status
         says = ""
         if verdict:
             why = cite.reason_text(citation) if citation else ""

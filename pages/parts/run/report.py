@@ -72,7 +72,7 @@ def answer(view: RunView) -> None:
         with st.container(key="short-answer"):
             st.markdown(plain(view.short))
     missing = [part for part in view.parts if part.status == "not_found"]
-    if missing:
+    if missing and (view.outcome != "no_evidence" or len(view.parts) > 1):  # the report says it of the whole
         lines = [
             f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in missing
         ]

@@ -144,7 +144,7 @@ def _card(view: RunView, source: Source, kept: Container[str]) -> None:
 
 def _statements(view: RunView, n: int) -> str:
     """Return the verdicts on the statements that cite a source."""
-    own = [citation for citation in view.citations if citation.n == n]
+    own = [citation for citation in view.citations if citation.n == n and not cite.quiet(view.outcome, citation)]
     return verdicts(replace(view, citations=tuple(own)))
 
 

@@ -330,10 +330,8 @@ def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
 
 def _answer(evidence: Evidence, verdict: Verdict) -> str:
     """Return the verdict as a report."""
-    visits = (step for step in evidence.steps if step.name == "visit" and step.facts)
-    pages = list(dict.fromkeys(step.facts[0].title for step in visits))
     queries = [str(step.arguments.get("query")) for step in evidence.steps if step.name == "search"]
-    said = answer(verdict, language_of(evidence.question), queries, pages, evidence.remembered)
+    said = answer(verdict, language_of(evidence.question), queries, evidence.remembered)
     held = [] if answers(verdict) or verdict.doubt else columns_of(evidence)
     return "\n\n".join(
         [said, *([_TABLES[language_of(evidence.question)].format(tables="; ".join(held))] if held else [])]

@@ -82,9 +82,8 @@ _WORDS = {
         "count": "{subject} has {count} of them: {value} [{n}].",
         "yes": "Yes.",
         "no": "No.",
-        "none": "The sources that were searched do not answer this question.",
-        "searches": "Searched for: {queries}.",
-        "read": "Read: {pages}.",
+        "none": "**No answer found.** The sources found for {queries} do not answer this question. "
+        "Try other words, or add a document or a web search that covers it.",
         "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], compared with {others}.",
         "against": "**{name}**: {label}: {value} [{n}], compared with {others}.",
@@ -95,10 +94,11 @@ _WORDS = {
         "more": "What the other passages say",
         "and": ", ",
         "besides": "; ",
-        "unsaid": "The passages that were found name {known}, but do not state what is asked ({unsaid}). They say:",
+        "unsaid": "**No answer found.** The passages on {known} do not state what is asked ({unsaid}). "
+        "Try the words that the documents use, or add a document that has the answer.",
         "other": "In other words than: {unsaid}.",
         "unknown": "In none of them: {unknown}.",
-        "closest": "Closest we found",
+        "closest": "Closest passages found",
         "understood": "“{written}” was understood as {name}.",
         "doubt": "Which is meant: {options}?",
         "or": " or ",
@@ -167,9 +167,7 @@ _WORDS = {
         "count": "{subject} 共有 {count} 个：{value} [{n}]。",
         "yes": "是。",
         "no": "否。",
-        "none": "找到的来源不能回答这个问题。",
-        "searches": "搜索过：{queries}。",
-        "read": "阅读过：{pages}。",
+        "none": "**没有找到答案。** 按{queries}检索到的来源不能回答这个问题。请换一种问法，或添加相关的文档或网络搜索。",
         "also": "没有找到：{missing}。",
         "winner": "{name}的{label}{which}：{value} [{n}]，而{others}。",
         "against": "**{name}**的{label}：{value} [{n}]，而{others}。",
@@ -180,10 +178,10 @@ _WORDS = {
         "more": "其他段落写道",
         "and": "、",
         "besides": "，",
-        "unsaid": "找到的段落谈到{known}，但未提到所问的内容（{unsaid}）。原文是：",
+        "unsaid": "**没有找到答案。** 关于{known}的段落未提到所问的内容（{unsaid}）。请改用文档中的用词，或添加包含答案的文档。",
         "other": "原文没有用这些词：{unsaid}。",
         "unknown": "各段落都没有出现：{unknown}。",
-        "closest": "最接近的内容",
+        "closest": "最接近的段落",
         "understood": "“{written}”理解为 {name}。",
         "doubt": "请问指的是哪一个：{options}？",
         "or": "，还是",
@@ -198,10 +196,8 @@ _YES_NO = re.compile(
 )
 
 
-def answer(
-    verdict: Verdict, language: str, queries: list[str], pages: list[str], remembered: frozenset[Fact] = frozenset()
-) -> str:
-    """Return the report; without findings, a list of what was tried.  It marks the sources that are only `remembered`."""
+def answer(verdict: Verdict, language: str, queries: list[str], remembered: frozenset[Fact] = frozenset()) -> str:
+    """Return the report; without findings, what was looked for.  It marks the sources that are only `remembered`."""
     w = _WORDS[language]
     zh = language == "zh"
     shown = chinese.verdict(verdict) if zh else verdict
@@ -225,15 +221,9 @@ def answer(
         memory_note = _memory(verdict.reading.quotes, remembered, w)
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
-        parts = [w["none"]]
-        if queries:
-            parts.append(w["searches"].format(queries="; ".join(f"“{query}”" for query in queries[:6])))
-        if pages:
-            parts.append(w["read"].format(pages="; ".join(map(title, pages[:6]))))
+        tried = w["and"].join(f"“{title(query)}”" for query in queries[:6] or [verdict.question.text])
         closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
-        return "\n\n".join(
-            [tidy(" ".join(parts)), *([f"### {w['closest']}\n\n" + "\n".join(closest)] if closest else [])]
-        )
+        return "\n\n".join([tidy(w["none"].format(queries=tried)), *_closest(closest, w)])
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += [w["understood"].format(written=given, name=title(name)) for given, name in shown.question.guessed]
     led = [fact for each in verdict.led for fact in each.facts]
@@ -248,17 +238,22 @@ def answer(
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of an answer from prose: the best sentences verbatim, then one of each other document."""
     first = reading.best[0]
-    best = [note(fact).removeprefix("- ") for fact in reading.best]
     if not reading.stated:
         known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
-        head = [w["unsaid"].format(known=known, unsaid=w["and"].join(reading.unsaid) or "?"), *best]
-    else:
-        title, quote, line = best[0].partition("“")
-        bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
-        head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
-        head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
+        unsaid = w["and"].join([*reading.unsaid, *reading.unknown]) or "?"
+        return [w["unsaid"].format(known=known, unsaid=unsaid), *_closest(list(map(note, reading.quotes)), w)]
+    best = [note(fact).removeprefix("- ") for fact in reading.best]
+    title, quote, line = best[0].partition("“")
+    bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
+    head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
+    head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
     head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
+
+
+def _closest(lines: list[str], w: dict[str, str]) -> list[str]:
+    """Return what comes near an answer, under its heading."""
+    return [f"### {w['closest']}\n\n" + "\n".join(lines)] if lines else []
 
 
 def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str]) -> list[str]:
