@@ -21,14 +21,12 @@ LONGEST, TRACE = 2_000, 20_000
 SETTINGS: Final = "pages/settings.py"
 
 
-def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
-    """Draw the cause and the remedies of a run that failed or cannot continue; nothing if nothing went wrong."""
+def draw(view: RunView) -> None:
+    """Draw why a run failed or cannot continue; nothing if nothing went wrong."""
     if not view.error:
         return
     with st.container(key="failure", gap="xsmall"):
         st.error(plain(clip(" ".join(view.error.split()), LONGEST)), title=t("The run failed"))
-        if row.status == "failed" or view.status == "paused":
-            _remedies(bench, row, view)
         if view.report:
             st.caption(t("What it had found until then is below."))
         if view.traceback:
@@ -36,7 +34,10 @@ def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
                 st.code(view.traceback[-TRACE:], language=None)
 
 
-def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
+def remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
+    """Draw what the owner of such a run can do about it."""
+    if not view.error or view.status not in ("failed", "paused"):
+        return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         again = st.button(t("Try again"), key="try-again", icon=":material/refresh:", type="primary")
         with st.popover(t("Continue with another model"), icon=":material/swap_horiz:"):

@@ -57,7 +57,8 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         if row.question != above.strip():
             head.question(row.question)
         top = st.container(key="run-head-live" if live else "run-head", gap="xsmall")
-        failure.draw(bench, row, view)
+        failure.draw(view)
+        failure.remedies(bench, row, view)
         if not live:
             reply.draw(bench, row, view)
         facts.relatives(bench, row)
