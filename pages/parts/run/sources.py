@@ -102,7 +102,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
     numbers = [n for n in cited(report) if n in view.sources]
     shown = replace(view, report="".join(f"[{n}]" for n in numbers[:SOURCES])).cited_sources
     if shown:
-        st.subheader(t("Sources"), anchor=False)
+        st.subheader(t("Sources") if view.given is None else t("Passages"), anchor=False)
     for source in shown:
         _card(view, source, kept)
     if more := len(numbers) - len(shown):
