@@ -161,7 +161,7 @@ def test_what_is_not_stated_of_a_known_thing_is_refused(english: Asked, question
     """Port Varn, which the article on Halden Ferries names, was founded in 1820 by Olaf Brecht: not an answer."""
     view = english(question)
     assert view.outcome == "no_evidence", view.answer
-    assert "**" not in _verdict(view)
+    assert "**" not in _verdict(view).replace("**No answer found.**", "")
 
 
 @pytest.mark.parametrize(
