@@ -12,7 +12,7 @@ from research._util.said import say
 from research.auditing.references import Reference
 from research.events.audit import LinkState
 from research.text import clip, content_tokens, without_accents
-from research.types import Observation
+from research.types import Observation, Source
 
 ALIKE = 0.6
 """Share of the words of a title that a page must contain to be the work of that title."""
@@ -108,18 +108,22 @@ def alike(title: str, text: str) -> float:
     return len(wanted & set(content_tokens(text))) / len(wanted) if wanted else 1.0
 
 
-def best_match(reference: Reference, sources: Sequence[Any]) -> str:
-    """Return the address of the document that has the title of a reference; empty if none has."""
+def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source]:
+    """Return the documents that have the title of a reference: the best one, or several that have it equally."""
     wanted = reference.title or reference.text
     names = set(reference.surnames)
-    rated = []
-    for place, each in enumerate(sources):
+    rated: dict[str, tuple[float, Source]] = {}
+    for each in sources:
+        title = re.sub(r"\.\w{2,5}$", "", each.title.partition(" › ")[0])
         share = min(alike(wanted, each.title), 1.0)
-        back = alike(re.sub(r"\.\w{2,5}$", "", each.title), f"{wanted} {reference.text}")
+        back = alike(title, f"{wanted} {reference.text}")
         own = bool(names & set(re.findall(r"[^\W\d_]+", without_accents(each.title).casefold())))
-        if min(share, back) >= ALIKE or (own and max(share, back) >= ALIKE):
-            rated.append((share + back, -place, each.url))
-    return max(rated)[2] if rated else ""
+        # where a title was guessed, it may have more around it, such as the name of the series
+        inside = not reference.sure and back == 1 and len(set(content_tokens(title))) > 1
+        if min(share, back) >= ALIKE or inside or (own and max(share, back) >= ALIKE):
+            rated.setdefault(each.url, (share + back, each))
+    best = max((rate for rate, _ in rated.values()), default=0)
+    return [each for rate, each in rated.values() if rate == best]
 
 
 def _people(csl: dict[str, Any]) -> set[str]:

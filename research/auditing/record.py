@@ -69,14 +69,22 @@ class Record(Struct, frozen=True):
     @property
     def markdown(self) -> str:
         """Return all of it, in the language that is spoken."""
-        sources = self.by_number
-        judged = [_line(each, sources) for each in self.statements if each.verdict != "no_source"]
-        sums = [f"- “{_plain(each.text)}”: {_plain(each.reason)}" for each in self.miscounts]
         parts = [
             f"# {say('Check of “{title}”', title=_plain(self.title) or say('a report'))}",
             self.headline,
-            "\n".join(_overview(self.statements, sources)),
-            *_section(say("Fix first"), _to_fix(self.first, sources)),
+            "\n".join(_overview(self.statements, self.by_number)),
+            *_section(say("Fix first"), _to_fix(self.first, self.by_number)),
+            self.details,
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+    @property
+    def details(self) -> str:
+        """Return the sources and the statements that are not to be fixed first, in the language that is spoken."""
+        sources, first = self.by_number, self.first
+        judged = [_line(each, sources) for each in self.statements if each.verdict != "no_source" and each not in first]
+        sums = [f"- “{_plain(each.text)}”: {_plain(each.reason)}" for each in self.miscounts]
+        parts = [
             *_section(say("Sources"), _links(sources)),
             *_section(say("Statements"), judged),
             *_section(say("Sources that disagree"), _disagreements(self.statements, sources)),

@@ -241,7 +241,8 @@ def left(sent: Sequence[Sent], say: Words) -> str:
 
 
 def _outcome(view: RunView, say: Words) -> str:
-    words = say(OUTCOMES[view.outcome] if view.outcome else "Still running")
+    checked = view.given is not None and view.outcome == "answered"
+    words = say("Report checked" if checked else OUTCOMES[view.outcome] if view.outcome else "Still running")
     if view.outcome != "partly_answered" or len(view.parts) < 2:
         return words
     good = sum(part.status == "answered" for part in view.parts)

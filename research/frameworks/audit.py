@@ -26,7 +26,7 @@ from research.events.audit import READ, AuditedSource, AuditedStatement, LinkSta
 from research.events.events import Audited
 from research.plugins import Range, framework
 from research.text import clip
-from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, ToolCall
+from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
 from research.web.url_guard import LIBRARY
 
 TOGETHER: Final = 8
@@ -155,18 +155,17 @@ class _Trial:
                 n: {"query": clip(f"{each.author} {each.title}".strip() or each.text, _QUERY)} for n, each in batch
             }
             hits = yield from self._use("search", asked)
-            places = {
-                n: link_states.best_match(each, [s for s in hits[n].sources if s.url.startswith(LIBRARY)])
+            meant = {
+                n: link_states.best_matches(each, [s for s in hits[n].sources if s.url.startswith(LIBRARY)])
                 for n, each in batch
             }
-            to_read = {n: {"url": url, "goal": self._goal(n)} for n, url in places.items() if url}
+            to_read = {n: {"url": own[0].url, "goal": self._goal(n)} for n, own in meant.items() if len(own) == 1}
             seen = (yield from self._use("visit", to_read)) if to_read else {}
             with speaking(self.run.language):
-                none = say("it has no address, and none of your documents has its title")
                 found = [
                     self._read(n, replace(each, url=""), seen[n], own=True)
                     if n in seen
-                    else self._state(n, "not_found", none)
+                    else self._state(n, "not_found", _unclear(meant[n]))
                     for n, each in batch
                 ]
             yield from self._found(found)
@@ -247,6 +246,14 @@ class _Trial:
         texts = self.run.context.ledger.sources
         alone = {n: check_claim(found.text, [each for each in texts if each.n == n])[0] for n in beside[:_BESIDE]}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
+
+
+def _unclear(meant: Sequence[Source]) -> str:
+    """Return why no document was read for a source without an address."""
+    if not meant:
+        return say("it has no address, and none of your documents has its title")
+    titles = "; ".join(f"“{each.title}”" for each in meant[:_BESIDE])
+    return say("it may be any of several of your documents: {titles}", titles=titles)
 
 
 def _numbered(statement: Statement, ledger: dict[int, int]) -> Statement:

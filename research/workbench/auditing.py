@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from research import defaults
+from research._util.said import speaking
 from research.auditing import reading
 from research.auditing.record import Record
 from research.errors import ConfigError, ToolError
 from research.events.audit import AuditedStatement, Given
-from research.events.recipe import FOLDERS, Budget, Recipe
+from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
 from research.events.view import RunView, fold
-from research.text import clip
+from research.text import clip, language_of
 from research.workbench.workbench import Workbench
 
 MOST_RESEARCHED = 10
@@ -66,7 +67,7 @@ def recipe_for(
     most: int | None = None,
     folders: Iterable[str] | None = None,
 ) -> Recipe:
-    """Return the recipe of an audit: `visit` for what has an address, and the user's folders for what has none.
+    """Return the recipe of an audit: `visit` for what has an address, and the library for what has none.
 
     `sources` are folders that are added to the library first; `folders` None: all that the library has.
     """
@@ -76,14 +77,16 @@ def recipe_for(
         bench.library.add_folder(Path(each), lambda *_: None)
     inside = list(bench.folders() if folders is None else folders)
     chosen = list(dict.fromkeys([*(str(resolved(Path(each))) for each in sources), *inside]))
+    whole = folders is None and defaults.FACTBOOK in bench.library.names()
+    search = (LIBRARY,) if whole else (FOLDERS,) if chosen else ()
     options: dict[str, Any] = {"framework.sources": most} if most else {}
     return bench.recipe(
         framework=defaults.AUDIT,
         model=model,
         judge=judge,
         budget=budget,
-        tools=("search", "visit") if chosen else ("visit",),
-        search=(FOLDERS,) if chosen else (),
+        tools=("search", "visit") if search else ("visit",),
+        search=search,
         folders=chosen,
         options=options,
         ask=False,
@@ -100,6 +103,12 @@ def question_about(broken: Sequence[AuditedStatement]) -> str:
     """Return the question whose answer replaces the statements that did not hold."""
     lines = "\n".join(f"- {clip(each.text, 400)}" for each in broken[:MOST_RESEARCHED])
     return f"What is true of each of these statements? Correct those that are wrong, with sources.\n{lines}"
+
+
+def details_of(view: RunView) -> str:
+    """Return the record without its verdict and what to fix first."""
+    with speaking(language_of(view.question)):
+        return record_of(view).details
 
 
 def record_of(view: RunView) -> Record:

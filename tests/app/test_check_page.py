@@ -31,3 +31,26 @@ def test_the_result_says_what_to_fix_first_and_offers_a_corrected_copy(visit: Vi
     assert "Fix first" in shown and "Hamburg moved 8 million boxes" in shown
     assert app.button(key="check-research").label == "Research what broke"
     assert not [each for each in app.text_input if each.label == "Follow-up question"]
+
+
+FRANCE = """# France in figures
+
+The unemployment rate of France was 7.4% in 2024 [1]. The unemployment rate of France was 21.4% in 2024 [1].
+
+The French coast has 812 lighthouses in use.
+
+## Sources
+[1] France, Economy, CIA World Factbook
+"""
+
+
+def test_a_checked_report_has_its_own_verdict_and_says_each_finding_once(visit: Visit, home: Path) -> None:
+    view = audit(FRANCE, workbench=Workbench(load(home=home)))
+    assert [each.verdict for each in view.statements.values()] == ["supported", "contradicted", "no_source"]
+    app = visit(home, "check", run=view.run)
+    assert not app.exception
+    shown = "\n".join(element.value for element in [*app.markdown, *app.subheader, *app.title])
+    assert "1 of 2 judged statements hold, 1 wrong" in shown
+    assert "Answered" not in shown and "No citations" not in shown
+    assert shown.count("Check of") == 1 and shown.count("21.4%") == 1
+    assert app.get("download_button")

@@ -513,3 +513,12 @@ def test_a_web_source_links_the_copy_of_it_that_is_kept(visit: Visit, home: Path
     (parameters,) = [parse_qs(each.query_string) for each in copies if each.page == "library"]
     assert parameters["doc"] == ["https://chronicle.example/1"]
     assert parameters["quote"][0] in LINES
+
+
+def test_a_source_card_does_not_repeat_a_quote_that_the_report_has(visit: Visit, answered: Path) -> None:
+    row = bench(answered).store.runs(limit=1)[0]
+    view = fold(bench(answered).store.events(row.id))
+    quoted = {" ".join(each.quote.split()) for each in view.citations} - {""}
+    assert any(each in " ".join(view.report.split()) for each in quoted)
+    app = visit(answered, "ask", run=row.id)
+    assert not [each for each in app.get_by_key("source-card-1").markdown if each.value.startswith("> ")]

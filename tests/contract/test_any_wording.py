@@ -217,3 +217,10 @@ def test_a_refused_question_is_not_taken_for_one_to_the_user(bench: Workbench) -
 )
 def test_a_listed_figure_does_not_answer_what_must_be_calculated(bench: Workbench, question: str) -> None:
     assert asked(bench, question).outcome == "no_evidence"
+
+
+def test_a_refusal_says_so_once_and_its_own_sentences_need_no_source(bench: Workbench) -> None:
+    view = research.run("Why is the population of Japan shrinking?", workbench=bench)
+    assert view.outcome == "no_evidence"
+    assert view.report.startswith("**No answer found.**") and view.report.count("No answer found") == 1
+    assert view.uncited == ()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from research.auditing import links
+from research.auditing.links import best_matches
 from research.auditing.references import Reference, parsed
 from research.types import Observation, Source
 
@@ -124,3 +125,20 @@ def test_a_page_that_only_says_why_it_is_not_shown_was_not_read(title: str, text
 def test_a_page_at_another_address_was_redirected() -> None:
     assert links.state_of(Reference(url="http://www.x.example/a/"), seen("A", "Text.")).state == "reachable"
     assert links.state_of(Reference(url="https://old.example/a"), seen("A", "Text.")).state == "redirected"
+
+
+def titled(*titles: str) -> list[Source]:
+    return [Source(n, f"library://mine/{n}", title, "A quote.") for n, title in enumerate(titles, 1)]
+
+
+def test_a_document_is_found_when_a_guessed_title_has_more_around_its_own() -> None:
+    entry = parsed("Spain, Economy, CIA World Factbook", "1")
+    found = best_matches(entry, titled("Spain · Energy", "Spain · Economy", "Economy"))
+    assert [each.title for each in found] == ["Spain · Economy"]
+
+
+def test_documents_that_fit_a_reference_equally_are_all_returned() -> None:
+    entry = parsed("Spain, Economy, Energy, CIA World Factbook", "1")
+    found = best_matches(entry, titled("Spain · Energy", "Spain · Economy", "France · Economy"))
+    assert [each.title for each in found] == ["Spain · Energy", "Spain · Economy"]
+    assert not best_matches(entry, titled("France · Economy"))

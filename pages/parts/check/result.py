@@ -38,16 +38,17 @@ VERDICTS = {
 
 
 def draw(bench: Workbench, run_id: str) -> None:
-    """Draw the result of a check, or how far it is."""
+    """Draw how far a check is, while it runs."""
     try:
         view = fold(bench.store.events(bench.store.run(run_id).id))
     except ConfigError:
         return  # the page says below that there is no such run
-    if view.given is None:
-        return
-    if view.running:
+    if view.given is not None and view.running:
         _live(bench, view.run)
-        return
+
+
+def verdict(bench: Workbench, view: RunView) -> None:
+    """Draw the result of a finished check."""
     record = auditing.record_of(view)
     with st.container(key="check-result", gap="small", border=True):
         _score(record)
@@ -82,17 +83,17 @@ def _live(bench: Workbench, run_id: str) -> None:
 def _score(record: Record) -> None:
     found = score(record.statements)
     counts = Counter(each.verdict for each in record.statements)
+    wrong = sum(counts[each] for each in FAILS)
     if found.share is None:
         st.markdown(f"### {t('No statement of this report could be judged.')}")
-    else:
-        st.markdown(
-            "### "
-            + t(
-                "{holds} of {judged} judged statements hold",
-                holds=found.holds,
-                judged=found.judged,
-            )
+    elif wrong:
+        said = t(
+            "{good} of {all} judged statements hold, {wrong} wrong", good=found.holds, all=found.judged, wrong=wrong
         )
+        st.markdown(f"### {said}")
+    else:
+        st.markdown("### " + t("{holds} of {judged} judged statements hold", holds=found.holds, judged=found.judged))
+    if found.share is not None:
         st.caption(
             t(
                 "{share} % · 95 % interval {low}–{high} %",
@@ -122,7 +123,12 @@ def _actions(bench: Workbench, view: RunView, record: Record) -> None:
     broken = [each for each in record.statements if each.verdict in (*FAILS, "not_checkable", "no_source")]
     name = downloads.file_name(view)
     with st.container(horizontal=True, gap="small", key="check-actions"):
-        for kind, label in ((".md", later("Corrected copy (Markdown)")), (".docx", later("Corrected copy (Word)"))):
+        struck = any(each.verdict in FAILS for each in record.statements)
+        for kind, label in (
+            ()
+            if not struck
+            else ((".md", later("Corrected copy (Markdown)")), (".docx", later("Corrected copy (Word)")))
+        ):
             st.download_button(
                 t(label),
                 partial(corrected.make, view, kind),

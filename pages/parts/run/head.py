@@ -14,6 +14,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import PHASES, lasted, money, short
 from research import plugins
 from research.citations.verifiers import to_judge
+from research.defaults import AUDIT
 from research.errors import REFUSED, ConfigError
 from research.events.branches import VERIFY
 from research.events.recipe import Recipe
@@ -44,6 +45,8 @@ def state(row: RunRow) -> str:
     """Return the state of a run in a few words."""
     if row.damaged:
         return t("Damaged")
+    if row.outcome == "answered" and row.recipe.framework == AUDIT:
+        return t("Checked")
     if row.outcome:
         return t(titles.ENDINGS[row.outcome])
     if row.status == "paused":
@@ -165,6 +168,8 @@ def badge(view: RunView, row: RunRow) -> str:
         colour, icon, words = "orange", "pause_circle", t("Paused")
     elif view.plan_waits:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
+    elif view.given is not None and view.outcome == "answered":
+        colour, icon, words = "blue", "gavel", t("Checked")
     else:
         outcome = view.outcome or "failed"
         colour, icon = titles.look(outcome)
@@ -191,7 +196,8 @@ def _parts(view: RunView) -> list[str]:
 
 def _citations(view: RunView) -> list[str]:
     """Return how many citations were checked, how many of these a source bears out, and how many a source denies."""
-    if view.outcome in (None, "needs_input", "no_evidence"):  # a refusal has passages, and no answer that they bear out
+    # the passages of a refusal bear out no answer, and the result of a check has its own count
+    if view.given is not None or view.outcome in (None, "needs_input", "no_evidence"):
         return []
     if not view.citations:
         return [t(":orange[:material/link_off: No citations]")] if view.report else []

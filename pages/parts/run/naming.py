@@ -39,7 +39,7 @@ def line(view: RunView, current: RoundView, now: float | None) -> str:
     """
     who = "" if current.agent == "main" else f"{plain(agent_name(current.agent))} · "
     name = plain(clip(_name(view, current, now), 100))
-    number = f"**{current.number}**  " if is_round(current) else ""
+    number = f"**{current.number}**  " if is_round(current) and current.number else ""
     head = name if current.purpose == VERIFY else f"{number}{who}{name}"  # a judge's agents only tell batches apart
     if current.asked and not current.calls:
         said = [plain(clip(" ".join(each.split()), SUBJECT)) for each in (current.asked, current.replied) if each]

@@ -25,6 +25,7 @@ from research.events.rounds import RoundView
 from research.events.view import RunView
 from research.exports.numbering import by_first_use, numbering, renumbered
 from research.text import clip
+from research.workbench import auditing
 
 LONGEST = 120_000
 """Maximum characters of a report."""
@@ -50,6 +51,8 @@ def draw(view: RunView, kept: Container[str] = ()) -> None:
     `kept`: the addresses of which the reader's library has a copy.
     """
     finished = view.outcome is not None and view.outcome != "needs_input"
+    if view.given is not None and finished:  # the verdict stands above
+        view = replace(view, report=auditing.details_of(view), uncited=())
     if not view.report:
         return
     cut = _shown(view.report)

@@ -102,7 +102,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
     numbers = [n for n in cited(report) if n in view.sources]
     shown = replace(view, report="".join(f"[{n}]" for n in numbers[:SOURCES])).cited_sources
     if shown:
-        st.subheader(t("Sources"), anchor=False)
+        st.subheader(t("Sources") if view.given is None else t("Passages"), anchor=False)
     for source in shown:
         _card(view, source, kept)
     if more := len(numbers) - len(shown):
@@ -120,14 +120,16 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
 
 
 def _card(view: RunView, source: Source, kept: Container[str]) -> None:
-    """Draw a source with every quote of it that is cited, and what was found of the statements that cite it."""
+    """Draw a source with the cited quotes that the report does not have, and what was found of the statements that cite it."""
     found = quotes(view, source.n)
     with st.container(key=f"source-card-{source.n}", gap="xxsmall"):
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             title = f"{source.n}  {plain(clip(source.title, cite.TITLE))}"
             st.subheader(title, anchor=f"source-{source.n}", width="stretch")
             cite.link(source, found[0][0] if found else source.quote, kept)
-        for quote, place in found[:QUOTES] or [("—", "")]:
+        report = " ".join(view.report.split())
+        found = [(quote, place) for quote, place in found if place or " ".join(quote.split()) not in report]
+        for quote, place in found[:QUOTES]:
             lines = [plain(line) for line in clip(quote, QUOTE).splitlines()]
             lines[-1] += f" :small[:gray[{plain(place)}]]" if place else ""
             st.markdown("> " + "  \n> ".join(lines), anchors=False)

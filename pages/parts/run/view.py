@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.parts.check import result
 from pages.parts.run import (
     after,
     agents,
@@ -67,7 +68,7 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         number = scrubber.choose(row, view, last, live)
         shown = view if number >= last else watching.past(bench, row, number)
         if shown is view and not live:
-            report.answer(view)
+            report.answer(view) if view.given is None else result.verdict(bench, view)
         at_rest = not (live and shown is view)
         lanes, left, right, below = _columns(row, last, follows=not at_rest)
         with lanes:
