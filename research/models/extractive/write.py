@@ -96,7 +96,7 @@ _WORDS = {
         "and": ", ",
         "besides": "; ",
         "unsaid": "The passages that were found name {known}, but do not state what is asked ({unsaid}). They say:",
-        "other": "In other words than: {unsaid}.",
+        "other": "The sources do not use these words: {unsaid}.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest we found",
         "understood": "“{written}” was understood as {name}.",
