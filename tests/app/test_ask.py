@@ -92,6 +92,26 @@ def test_an_example_fills_the_box_and_starts_nothing(visit: Visit, home: Path) -
     assert opened(home).store.runs() == []
 
 
+def test_the_example_on_own_documents_asks_for_a_real_column_and_is_answered(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "sales.csv").write_text("region,units\nNorth,5\nSouth,7\nEast,9\n", encoding="utf-8")
+    bench = opened(home)
+    bench.library.add_folder(tmp_path / "own")
+    question = press(visit(home), "your own documents").text_area(key="question").value
+    assert question == "Which region has the highest units in sales.csv?"
+    recipe = bench.recipe(search=("folders",), folders=bench.folders())
+    for asked in (question, "sales.csv 中哪个 region 的 units 最高？"):
+        assert "**East**" in fold(bench.engine.start(asked, recipe, here=True).events()).report
+
+
+def test_without_tables_of_ones_own_the_example_opens_the_library(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    assert "example-own" not in [button.key for button in app.button]
+    assert any(link.label == "your own documents" for link in app.page_link)
+
+
 def test_the_last_questions_are_listed_without_the_runs_of_evaluations(visit: Visit, answered: Path) -> None:
     bench = opened(answered)
     for number in range(7):

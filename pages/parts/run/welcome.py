@@ -21,10 +21,10 @@ RECENT: Final = 5
 READ: Final = 30
 """Number of newest runs among which they are looked for."""
 EXAMPLES: Final = {
-    "figure": (later("a figure"), EXAMPLE_QUESTION),
+    "figure": (later("a figure"), later("What is the unemployment rate in Spain?")),
     "comparison": (later("a comparison"), later("Compare the unemployment rates of Spain, Italy and Greece.")),
     "trend": (later("a trend"), later("How did the GDP per capita of Vietnam change from 2022 to 2024?")),
-    "ranking": (later("a ranking"), later("Which has the largest population: Kenya, Ethiopia or Tanzania?")),
+    "ranking": (later("a ranking"), later("Which five countries in South America have the largest population?")),
 }
 """Name of each example, and its question, which the offline model answers from the Factbook."""
 OTHER: Final = {
@@ -40,12 +40,27 @@ def examples(bench: Workbench) -> None:
         st.caption(t("Try:"), width="content")
         for name, (label, question) in EXAMPLES.items():
             _example(name, t(label), t(question))
-        if set(bench.folders()) - {PAGES}:
-            _example("own", t("your own documents"), t("What do my documents say about …?"))
+        if own := _own(bench):
+            _example("own", t("your own documents"), own)
         else:
             st.page_link("pages/library.py", label=t("your own documents"), width="content")
         label, question = OTHER[current()]
         _example("other", label, question)
+
+
+def _own(bench: Workbench) -> str:
+    """Return a question about the longest table of figures in the user's documents; empty without one."""
+    tables = bench.library.tables(sorted(set(bench.folders()) - {PAGES}))
+    for entry in sorted(tables, key=lambda each: -each.count):
+        first = {column.type: column.name for column in reversed(entry.table.columns)}
+        if {"text", "number"} <= first.keys():
+            return t(
+                "Which {name} has the highest {figure} in {file}?",
+                name=first["text"],
+                figure=first["number"],
+                file=entry.file,
+            )
+    return ""
 
 
 def _example(name: str, label: str, question: str) -> None:
