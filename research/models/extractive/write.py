@@ -315,11 +315,15 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
 def _parts(findings: Sequence[Finding], w: dict[str, str]) -> list[str]:
     """Return the largest part of each thing, then a table of all parts, the largest of the first thing first."""
     cells: dict[str, dict[str, str]] = {}
+    shared = {each.fact.value.partition(" ")[2] for each in findings}  # `of total installed capacity (2023 est.)`
+    alike = len(shared) == 1
     for each in findings:
-        cells.setdefault(each.fact.label, {})[each.subject] = f"{each.fact.value} [{each.fact.n}]"
+        value = each.fact.value.partition(" ")[0] if alike else each.fact.value
+        cells.setdefault(each.fact.label, {})[each.subject] = f"{value} [{each.fact.n}]"
     names = dict.fromkeys(each.subject for each in findings)
     first = [next(each for each in findings if each.subject == name) for name in names]
-    rows = [[w["part"], *names], ["---"] * (1 + len(names))]
+    head = " ".join([w["part"], *shared]).strip() if alike else w["part"]
+    rows = [[head, *names], ["---"] * (1 + len(names))]
     rows += [[label, *(found.get(name, "–") for name in names)] for label, found in cells.items()]
     return [*(_sentence(each, w) for each in first), "\n".join(f"| {' | '.join(row)} |" for row in rows)]
 
