@@ -35,7 +35,7 @@ from research.exports.blocks import (
 )
 from research.exports.charts import Chart, charts
 from research.exports.csl import web
-from research.exports.numbering import by_first_use
+from research.exports.numbering import by_first_use, without_quotes
 from research.exports.progress import OUTCOMES, place_name
 from research.exports.words import SYMBOLS, Words, words_of
 from research.sandbox.png import sanitized
@@ -136,7 +136,7 @@ def compose(view: RunView, longest: int) -> Document:
     """Return the document of a run, with at most `longest` characters of its report."""
     say, view = words_of(view), by_first_use(view)
     title = visible(clip(" ".join(view.question.split()), _CLIPPED))
-    report = view.report.strip()
+    report = without_quotes(view).strip()
     drawn = report if len(report) <= longest else report[: report.rfind("\n", 0, longest) + 1 or longest]
     # the passages of a refusal get no tick: they do not answer the question
     judged = [each for each in view.citations if view.outcome != "no_evidence" or each.status not in HOLDS]

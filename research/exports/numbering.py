@@ -17,6 +17,13 @@ from research.citations.marks import LARGEST, around_code
 from research.events.view import RunView
 from research.types import Source
 
+_QUOTES = re.compile(r"\n#{1,6} [^\n]+\n+(?:- [^\n]{0,500}: “[^\n]{1,5000}” ?\[\d{1,9}\]\n?)+\s*\Z")
+
+
+def without_quotes(view: RunView) -> str:
+    """Return the report of an answer without a last section that only quotes its sources: their list does so too."""
+    return _QUOTES.sub("", view.report) if view.outcome in ("answered", "partly_answered") else view.report
+
 
 def numbering(view: RunView, report: str | None = None) -> dict[int, int]:
     """Return the reader's number of each source, and of each number that no source has, by the run's number.

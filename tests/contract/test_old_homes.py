@@ -232,8 +232,10 @@ def as_before(lines: Sequence[str]) -> list[str]:
 
 
 def without_style(lines: Sequence[str]) -> list[str]:
-    """Return the lines of a page without its stylesheet, which may change, and without charts, which are new."""
+    """Return the lines of a page without its stylesheet, which may change, without charts, which are new, and without
+    the list of quotes behind an answer, which the sources have too."""
     text = re.sub(r"<style>.*?</style>", "", "\n".join(lines), flags=re.S)
+    text = re.sub(r"<h4>(?:Evidence|依据)</h4>\s*<ul>(?:(?!</?ul>).)*</ul>\s*(?=</section>)", "", text, flags=re.S)
     chart = r"<h3>[^<]*</h3>\s*<img [^>]*>\s*<div[^>]*><table>.*?</table></div>"
     return re.sub(chart, "", text, flags=re.S).split("\n")
 

@@ -23,7 +23,7 @@ from research.agent.protocols.tagged import split_reasoning, tag
 from research.compare.diff import Block, blocks, changes
 from research.events.rounds import RoundView
 from research.events.view import RunView
-from research.exports.numbering import by_first_use, numbering, renumbered
+from research.exports.numbering import by_first_use, numbering, renumbered, without_quotes
 from research.text import clip
 from research.workbench import auditing
 
@@ -56,14 +56,15 @@ def draw(view: RunView, kept: Container[str] = ()) -> None:
     if not view.report:
         return
     cut = _shown(view.report)
-    shown = by_first_use(replace(view, report=cut))
+    whole = by_first_use(replace(view, report=cut))
+    shown = replace(whole, report=without_quotes(whole))
     laid_out = [Block(_without_error(view, shown.report))] if finished else _with_changes(view)
     _head(view, laid_out, finished)
     _statements(shown, laid_out, f"report-{view.run}", whole=len(cut) >= len(view.report))
     if finished:
         figures.draw(shown)
     sources.images(view)
-    sources.draw(shown, shown.report, kept)
+    sources.draw(shown, whole.report, kept)
     sources.looked(view)
     if finished:
         sources.checked(view)
