@@ -17,7 +17,7 @@ from research.citations.marks import LARGEST, around_code
 from research.events.view import RunView
 from research.types import Source
 
-_QUOTES = re.compile(r"\n#{1,6} [^\n]+\n+(?:- [^\n]{0,500}: “[^\n]{1,5000}” ?\[\d{1,9}\]\n?)+\s*\Z")
+_QUOTES = re.compile(r"\n### [^\n]+\n+(?:- [^\n]{0,500}: “[^\n]{1,5000}” ?\[\d{1,9}\]\n?)+\s*\Z")
 
 
 def without_quotes(view: RunView) -> str:
