@@ -21,10 +21,10 @@ RECENT: Final = 5
 READ: Final = 30
 """Number of newest runs among which they are looked for."""
 EXAMPLES: Final = {
-    "figure": (later("a figure"), EXAMPLE_QUESTION),
+    "figure": (later("a figure"), later("What was the inflation rate in Brazil in 2024?")),
     "comparison": (later("a comparison"), later("Compare the unemployment rates of Spain, Italy and Greece.")),
     "trend": (later("a trend"), later("How did the GDP per capita of Vietnam change from 2022 to 2024?")),
-    "ranking": (later("a ranking"), later("Which has the largest population: Kenya, Ethiopia or Tanzania?")),
+    "ranking": (later("a ranking"), later("Which five countries in Africa have the largest population?")),
 }
 """Name of each example, and its question, which the offline model answers from the Factbook."""
 OTHER: Final = {
@@ -40,12 +40,27 @@ def examples(bench: Workbench) -> None:
         st.caption(t("Try:"), width="content")
         for name, (label, question) in EXAMPLES.items():
             _example(name, t(label), t(question))
-        if set(bench.folders()) - {PAGES}:
-            _example("own", t("your own documents"), t("What do my documents say about …?"))
+        if question := _own(bench):
+            _example("own", t("your own documents"), question)
         else:
             st.page_link("pages/library.py", label=t("your own documents"), width="content")
         label, question = OTHER[current()]
         _example("other", label, question)
+
+
+def _own(bench: Workbench) -> str:
+    """Return a question about what is in the user's library: a column of figures, or else a document; "" without any."""
+    folders = [name for name in bench.folders() if name != PAGES]
+    if not folders:
+        return ""
+    for entry in bench.library.tables(folders):
+        for name, column in zip(entry.columns, entry.table.columns, strict=True):
+            if column.type == "number":
+                return t("What is the total {column} in {file}?", column=name, file=entry.file)
+    for folder in folders:
+        for document in bench.library.documents(folder, limit=1):
+            return f"What does “{document.title}” say?"  # in Chinese the offline model does not answer it
+    return ""
 
 
 def _example(name: str, label: str, question: str) -> None:
