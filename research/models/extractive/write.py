@@ -91,12 +91,11 @@ _WORDS = {
         "is": "It is {name} [{n}].",
         "through": "{name} is the one in question: {value} [{n}].",
         "says": "The sources say:",
-        "best": "The sources’ own words that fit the question best; chosen by their words, not reasoned from.",
+        "best": "Quoted word for word: the passages that fit the question best.",
         "more": "What the other passages say",
         "and": ", ",
         "besides": "; ",
         "unsaid": "The passages that were found name {known}, but do not state what is asked ({unsaid}). They say:",
-        "other": "In other words than: {unsaid}.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest we found",
         "understood": "“{written}” was understood as {name}.",
@@ -181,7 +180,6 @@ _WORDS = {
         "and": "、",
         "besides": "，",
         "unsaid": "找到的段落谈到{known}，但未提到所问的内容（{unsaid}）。原文是：",
-        "other": "原文没有用这些词：{unsaid}。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的内容",
         "understood": "“{written}”理解为 {name}。",
@@ -256,7 +254,6 @@ def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
         title, quote, line = best[0].partition("“")
         bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
         head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
-        head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
     head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
 
