@@ -132,7 +132,7 @@ def test_one_round_answers_from_one_search(english: Asked) -> None:
 def test_the_answer_quotes_its_source_and_says_so(english: Asked) -> None:
     view = english("How many people does Halden Ferries employ?")
     assert "Halden Ferries: “The line employs **ninety** people.”" in view.report
-    assert "not reasoned" in view.report
+    assert "Quoted word for word" in view.report
     assert {c.status for c in view.citations if "“" in c.claim} == {"supported"}
 
 

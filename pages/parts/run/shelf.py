@@ -72,9 +72,9 @@ def pick(bench: Workbench, place: str, *, searching: bool = True) -> dict[str, A
         )
         with st.popover(t("Add documents"), icon=":material/upload_file:", type="tertiary"):
             folders.add_documents(bench, "options")
-            left = [name for name in services if name not in ready]
-            if left:
-                st.divider()
+        left = [name for name in services if name not in ready]
+        if left:
+            with st.popover(t("Web services"), icon=":material/public:", type="tertiary"):
                 st.pills(
                     t("Search only this web service"),
                     left,
