@@ -121,11 +121,13 @@ def clock(seconds: float) -> str:
 
 
 def lasted(seconds: float) -> str:
-    """Return `0.4 s`, `12 s`, `3 min 20 s`."""
+    """Return `0.4 s`, `12 s`, `3 min 20 s`, `60 min`."""
     if seconds < 10:
         return t("{n} s", n=f"{seconds:.1f}")
     if seconds < 100:
         return t("{n} s", n=f"{seconds:.0f}")
+    if seconds % 60 < 1:
+        return t("{n} min", n=f"{seconds // 60:.0f}")
     return t("{minutes} min {n} s", minutes=f"{seconds // 60:.0f}", n=f"{seconds % 60:.0f}")
 
 

@@ -67,9 +67,9 @@ def _item(question: str, verdict: Verdict, text: str) -> Part:
 def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     """Return why a part counts as not found; empty if it was."""
     if not answers(verdict) or not (alone or verdict.table or _found(part, verdict)):
-        return reason(part.text, "nothing cited covers it")
+        return reason(part.text, "not in the sources")
     if part.cause and not verdict.reading:
-        return reason(part.text, "nothing cited covers it")
+        return reason(part.text, "not in the sources")
     if part.open or verdict.derived or verdict.table:
         return ""
     named = verdict.chosen or verdict.led or any(map(_names, verdict.findings))

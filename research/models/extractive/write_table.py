@@ -45,7 +45,7 @@ _WORDS = {
         "grew_all": "The {what}{where} changed by **{percent}** ({change}), {span} [{n}].",
         "grew_top": "**{name}** has {which} growth of {what}{where}: **{percent}** ({change}), {span} [{n}].",
         "span": "from {a} in {s} to {b} in {e}",
-        "used": "Calculated from {count} rows: {cells} [{n}].",
+        "used": "Calculated from {cells}.",
         "read": "Read from {cells}.",
         "where": " where {all}",
         "and": " and ",
@@ -89,7 +89,7 @@ _WORDS = {
         "grew_all": "{where}{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_top": "{where}**{name}**的{what}增幅{which}：**{percent}**（{change}），{span} [{n}]。",
         "span": "从{s}的{a}到{e}的{b}",
-        "used": "由{count}行计算得出：{cells} [{n}]。",
+        "used": "由{cells}计算得出。",
         "read": "取自{cells}。",
         "where": "{all}时，",
         "and": "、",
@@ -114,11 +114,10 @@ def tabular(found: TableAnswer, language: str, question: str) -> list[str]:
     plan, rows = found.plan, found.rows
     w = _WORDS[language]
     said = _Sentences(found, language, question)
-    count = f"{rows.count:,}"
     cells = f"`{rows.where}`"
     key = "read" if plan.operation == "lookup" else "used"
     head = said.head()
-    paragraphs = [*head, w[key].format(count=count, cells=cells, n=rows.n)]
+    paragraphs = [*head, w[key].format(cells=cells)]
     told = plan.operation == "list" or (plan.operation == "rank" and len(rows.rows) <= _TOLD)
     if len(rows.rows) > 1 and not told:
         paragraphs.append(f"### {w['table']}\n\n" + "\n".join(said.table()))
