@@ -41,7 +41,10 @@ def test_all_countries_of_a_place_are_compared(bench: Workbench, question: str, 
     ("question", "said"),
     [
         ("Which is richer, Japan or Italy, and why?", "**Italy** has the higher real GDP per capita"),
-        ("How do the electricity systems of Norway and Denmark differ, and why?", "| Electricity generation sources, wind | 9.2% [1] | 57.6%"),
+        (
+            "How do the electricity systems of Norway and Denmark differ, and why?",
+            "| Electricity generation sources, wind | 9.2% [1] | 57.6%",
+        ),
         ("Which country in Europe has the lowest birth rate and why?", "**Ukraine** has the lowest birth rate"),
     ],
 )
