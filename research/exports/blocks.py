@@ -132,6 +132,18 @@ class Table(Struct, frozen=True):
 Block = Heading | Paragraph | Code | Rule | Quote | Items | Table
 
 
+def headings(blocks: Iterable[Block]) -> Iterator[Heading]:
+    """Yield all headings, also those in quotes and lists."""
+    for block in blocks:
+        match block:
+            case Heading():
+                yield block
+            case Quote(blocks=inner):
+                yield from headings(inner)
+            case Items(items=items):
+                yield from headings(each for item in items for each in item)
+
+
 def parse(
     text: str, citations: Sequence[Citation] = (), *, cited: bool = True, uncited: Collection[str] = ()
 ) -> tuple[Block, ...]:

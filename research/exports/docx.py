@@ -25,6 +25,7 @@ from research.exports.blocks import (
     Rule,
     Span,
     Table,
+    headings,
     is_task,
     visible,
     words,
@@ -83,6 +84,8 @@ class _Writer:
         self.file = _file(document)
         self._known = {each.n for each in document.references}
         self._styles = {style.name: style.style_id for style in self.file.styles}
+        self._levels = sorted({each.level for each in headings(document.body)})
+        """Those of the report's headings; its shallowest are headings of the document's first level."""
         self._end = self.file.element.body.sectPr
         """The last element of the body, cached: looking it up for each paragraph of a long report takes a minute."""
 
@@ -92,7 +95,7 @@ class _Writer:
         self.blocks(document.body)
         self.note(document.left)
         for each in document.charts:
-            self.spans([Span(each.title)], "Heading 2")
+            self.spans([Span(each.title)], "Heading 1")
             self.plot(each.picture, each.told)
             self.foreign_table(each.table)
         if document.references:
@@ -117,7 +120,7 @@ class _Writer:
         for block in blocks:
             match block:
                 case Heading(level=level, spans=spans):
-                    self.spans(spans, f"Heading {level}", depth)
+                    self.spans(spans, f"Heading {self._levels.index(level) + 1}", depth)
                 case Paragraph(spans=spans):
                     self.spans(spans, style, depth)
                 case Code(text=text):
@@ -132,12 +135,15 @@ class _Writer:
                     self.foreign_table(block)
 
     def items(self, block: Items, depth: int) -> None:
-        """Draw a list with its markers as text, because Word continues its own numbering across lists."""
+        """Draw a list; its numbers are text, because Word continues its own numbering across lists."""
         for number, item in enumerate(block.items, block.start or 0):
-            mark = "" if is_task(item) else "•" if block.start is None else f"{number}."
             first = item[0] if item and isinstance(item[0], Paragraph) else Paragraph(())
-            line = self.spans([Span(f"{mark}\t"), *first.spans], "List Paragraph", depth + 1)
-            line.paragraph_format.first_line_indent = -self.inches(_INDENT)
+            if block.start is None and not is_task(item):
+                self.spans(first.spans, ("List Bullet", "List Bullet 2", "List Bullet 3")[min(depth, 2)])
+            else:
+                mark = "" if is_task(item) else f"{number}."
+                line = self.spans([Span(f"{mark}\t"), *first.spans], "List Paragraph", depth + 1)
+                line.paragraph_format.first_line_indent = -self.inches(_INDENT)
             self.blocks(item[1:] if first.spans else item, "List Paragraph", depth + 1)
 
     def reference(self, each: Reference) -> None:

@@ -43,7 +43,7 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
     expect(page.locator(".st-key-evaluate-verdict").get_by_role("heading")).to_be_visible()
     expect(page.get_by_role("heading", name="Correct answers by recipe")).to_be_visible()
     expect(page.get_by_role("heading", name="Framework and strategy: Correct answers")).to_be_visible()
-    expect(page.get_by_text("Pareto-optimal (no other recipe")).to_be_visible()
+    expect(page.get_by_text("Best for their cost (no other recipe")).to_be_visible()
 
     with page.expect_download() as download:
         page.get_by_role("button", name="Export Markdown").click()

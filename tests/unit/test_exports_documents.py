@@ -471,7 +471,7 @@ def test_word_has_real_headings_links_and_a_chinese_font() -> None:
     file = word.Document(io.BytesIO(made))
     assert file.core_properties.title == CHINESE
     styles = {line.text: line.style.name for line in file.paragraphs if line.style}
-    assert (styles[CHINESE], styles["摘要"], styles["参考文献"]) == ("Title", "Heading 2", "Heading 1")
+    assert (styles[CHINESE], styles["摘要"], styles["参考文献"]) == ("Title", "Heading 1", "Heading 1")
     assert len(file.inline_shapes) == 1
     assert [[cell.text for cell in row.cells] for row in file.tables[0].rows] == [
         ["国家", "GDP"],

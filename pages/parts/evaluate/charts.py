@@ -157,8 +157,10 @@ def scatter(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str
     ahead = [each for each in sorted(known, key=lambda point: point.tokens.mean) if each.front]
     optimal = ", ".join(f"{names[each.name]} ({shown(each.quality, quality)})" for each in ahead)
     oracles = {each.name for each in plan.candidates if each.oracle}
-    _dots(known, quality, names, oracles, t("Pareto-optimal: {recipes}", recipes=optimal))
-    st.caption(t("Pareto-optimal (no other recipe does as well with fewer tokens): {recipes}.", recipes=plain(optimal)))
+    _dots(known, quality, names, oracles, t("Best for their cost: {recipes}", recipes=optimal))
+    st.caption(
+        t("Best for their cost (no other recipe does as well with fewer tokens): {recipes}.", recipes=plain(optimal))
+    )
 
 
 def _dots(
@@ -167,7 +169,7 @@ def _dots(
     """Draw each recipe as a numbered point with its interval, distinguished by shape as well as colour."""
     import altair as alt
 
-    kinds = {"front": t("Pareto-optimal"), "behind": t("dominated"), "oracle": t("oracle")}
+    kinds = {"front": t("best for its cost"), "behind": t("another is better for less"), "oracle": t("oracle")}
     kind_of = ["oracle" if each.name in oracles else "front" if each.front else "behind" for each in known]
     share = quality not in NUMBERS
     data = _rows(known, quality, names, [kinds[kind] for kind in kind_of])
@@ -201,7 +203,7 @@ def _dots(
             alt.Tooltip("quality", title=metric(quality)),
             alt.Tooltip("span", title=t("95 % interval")),
             alt.Tooltip("tokens", title=t("Tokens")),
-            alt.Tooltip("kind", title=t("Pareto front")),
+            alt.Tooltip("kind", title=t("Beside the others")),
         ],
     )
     named = base if len(known) <= NAMED else base.transform_filter(alt.datum.kind == kinds["front"])

@@ -24,8 +24,12 @@ SAYS = {
 
 def draw(view: RunView) -> None:
     """Draw the map of agreement and the branches' reports of a run whose branches answered the same question."""
-    answers = {name: branch.text for name, branch in view.branches.items() if branch.text.strip()}
-    if len(answers) < 2 or {view.branches[name].question for name in answers} != {view.question}:
+    answers = {name: branch.text for name, branch in sorted(view.branches.items()) if branch.text.strip()}
+    if (
+        view.outcome == "no_evidence"
+        or len(answers) < 2
+        or {view.branches[name].question for name in answers} != {view.question}
+    ):
         return
     with st.expander(
         t("Where {branches} agree", branches=count(len(answers), "branch")),

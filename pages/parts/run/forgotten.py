@@ -19,11 +19,11 @@ AT_ONCE = 30
 
 
 def draw(view: RunView) -> None:
-    """Draw what each version of the report lost; nothing for a run without an evolving report."""
+    """Draw what each version of the report lost; nothing for a run without an evolving report or an answer."""
     versions = sum(
         len(reports) - 1 for reports in (view.reports, *(each.reports for each in view.branches.values())) if reports
     )
-    if not versions:
+    if not versions or view.outcome == "no_evidence":
         return
     warnings = st.container(gap="xxsmall")
     title = t("What the report kept, round by round")
