@@ -111,8 +111,8 @@ def alike(title: str, text: str) -> float:
 def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source]:
     """Return the documents that have the title of a reference: the best one, or several that have it equally."""
     wanted = reference.title or reference.text
-    names = set(reference.surnames)
-    rated: dict[str, tuple[float, Source]] = {}
+    names, words = set(reference.surnames), content_tokens(reference.text or wanted)
+    rated: dict[str, tuple[tuple[float, bool], Source]] = {}
     for each in sources:
         title = re.sub(r"\.\w{2,5}$", "", each.title.partition(" › ")[0])
         share = min(alike(wanted, each.title), 1.0)
@@ -121,8 +121,10 @@ def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source
         # where a title was guessed, it may have more around it, such as the name of the series
         inside = not reference.sure and back == 1 and len(set(content_tokens(title))) > 1
         if min(share, back) >= ALIKE or inside or (own and max(share, back) >= ALIKE):
-            rated.setdefault(each.url, (share + back, each))
-    best = max((rate for rate, _ in rated.values()), default=0)
+            rest = iter(words)  # `World · Energy` is not the order of `Norway, Energy, World Factbook`
+            ordered = all(word in rest for word in content_tokens(title))
+            rated.setdefault(each.url, ((share + back, ordered), each))
+    best = max((rate for rate, _ in rated.values()), default=None)
     return [each for rate, each in rated.values() if rate == best]
 
 

@@ -137,6 +137,12 @@ def test_a_document_is_found_when_a_guessed_title_has_more_around_its_own() -> N
     assert [each.title for each in found] == ["Spain · Economy"]
 
 
+def test_the_title_whose_words_stand_in_the_order_of_a_reference_is_meant() -> None:
+    entry = parsed("Norway, Energy, CIA World Factbook", "1")
+    found = best_matches(entry, titled("World · Energy", "Norway · Energy"))
+    assert [each.title for each in found] == ["Norway · Energy"]
+
+
 def test_documents_that_fit_a_reference_equally_are_all_returned() -> None:
     entry = parsed("Spain, Economy, Energy, CIA World Factbook", "1")
     found = best_matches(entry, titled("Spain · Energy", "Spain · Economy", "France · Economy"))

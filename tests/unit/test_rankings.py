@@ -59,7 +59,7 @@ def test_a_comparison_lists_the_figures_sorted_with_ranks() -> None:
     world = next(comparisons(countries([f"{n * 10} m (2020)" for n in range(1, 41)], frozenset([39]))))
     lines = world.text.split("\n")
     assert lines[0] == (
-        "Height, total in the world: 39 of 39 countries have a figure, 2020; 1 territories, listed without a rank"
+        "Height, total in the world: 39 of 39 countries have a figure, 2020; 1 territory, listed without a rank"
     )
     assert "Land 39 (territory): 400 m (2020)" in lines
     assert "Land 38 (rank 1, highest): 390 m (2020)" in lines

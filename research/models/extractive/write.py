@@ -96,7 +96,6 @@ _WORDS = {
         "besides": "; ",
         "unsaid": "**No answer found.** The passages on {known} do not state what is asked ({unsaid}). "
         "Try the words that the documents use, or add a document that has the answer.",
-        "other": "The sources do not use these words: {unsaid}.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest passages found",
         "understood": "“{written}” was understood as {name}.",
@@ -179,7 +178,6 @@ _WORDS = {
         "and": "、",
         "besides": "，",
         "unsaid": "**没有找到答案。** 关于{known}的段落未提到所问的内容（{unsaid}）。请改用文档中的用词，或添加包含答案的文档。",
-        "other": "原文没有用这些词：{unsaid}。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的段落",
         "understood": "“{written}”理解为 {name}。",
@@ -246,7 +244,6 @@ def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     title, quote, line = best[0].partition("“")
     bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
     head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
-    head += [w["other"].format(unsaid=w["and"].join(reading.unsaid))] if reading.unsaid else []
     head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
 

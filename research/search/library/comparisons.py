@@ -189,9 +189,10 @@ def _head(label: str, place: str, entries: Sequence[Entry], total: int) -> list[
     states = [entry for entry in entries if not entry.country.territory]
     years = sorted({entry.year for entry in entries if entry.year})
     of = f", {years[0]} to {years[-1]}" if len(years) > 1 else f", {years[0]}" if years else ""
+    without = len(entries) - len(states)
     lines = [
         f"{label} in {place}: {len(states)} of {total} countries have a figure{of}; "
-        f"{len(entries) - len(states)} territories, listed without a rank"
+        f"{without} territor{'y' if without == 1 else 'ies'}, listed without a rank"
     ]
     if len(states) < 2:
         return lines
