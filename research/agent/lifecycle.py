@@ -120,7 +120,8 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
             text, report, short, parts = unanswered.without_sources(run, outcome, text), "", "", ()
         else:
             outcome = "no_evidence" if outcome in ("answered", "rejected") else outcome
-            text = text if refused(parts) else prompts.text("uncited", run.language) + "\n\n" + text
+            if not refused(parts):
+                text = prompts.text("uncited", run.language) + "\n\n" + text
     if outcome == "failed":
         text, report = unanswered.failed(run, text, report), ""
     report = with_answer(text, report, run.language)

@@ -36,7 +36,7 @@ from research.exports.blocks import (
 from research.exports.charts import Chart, charts
 from research.exports.csl import web
 from research.exports.numbering import by_first_use, without_quotes
-from research.exports.progress import OUTCOMES, place_name
+from research.exports.progress import OUTCOMES, missing, place_name, quiet
 from research.exports.words import SYMBOLS, Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
@@ -138,8 +138,7 @@ def compose(view: RunView, longest: int) -> Document:
     title = visible(clip(" ".join(view.question.split()), _CLIPPED))
     report = without_quotes(view).strip()
     drawn = report if len(report) <= longest else report[: report.rfind("\n", 0, longest) + 1 or longest]
-    # the passages of a refusal get no tick: they do not answer the question
-    judged = [each for each in view.citations if view.outcome != "no_evidence" or each.status not in HOLDS]
+    judged = [each for each in view.citations if not quiet(view.outcome, each)]
     body = parse(drawn, judged, uncited=view.uncited) if drawn else parse(say("There is no report yet."))
     match body:
         case (Heading(spans=spans), *_) if words(spans) == title:
@@ -326,9 +325,8 @@ def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
     uncited = [_line(_unmarked(sentence)) for sentence in view.uncited]
     removed = [_line(url) for url in view.removed]
     notes = []
-    missing = [part for part in view.parts if part.status == "not_found"]
-    if missing and (view.outcome != "no_evidence" or len(view.parts) > 1):  # the report says it of the whole
-        notes.append(Note(say("Parts of the question that were not found:"), _listed([_part(p) for p in missing], say)))
+    if parts := missing(view):
+        notes.append(Note(say("Parts of the question that were not found:"), _listed([_part(p) for p in parts], say)))
     if view.edits:
         text = say(
             "{count} edited by the user before the research went on:", count=say.count(len(view.edits), "finding")

@@ -12,7 +12,7 @@ from research.defaults import FACTBOOK, PAGES
 from research.events import events as e
 from research.events.view import RunView, forgotten, kinds, searched
 from research.text import as_words, clip
-from research.types import Observation, Source, Verdict
+from research.types import HOLDS, Citation, Observation, Part, Source, Verdict
 from research.web.url_guard import MEMORY
 
 Report = Callable[[int, int, str], None]
@@ -194,6 +194,17 @@ def answered(view: RunView) -> str:
     if len(view.parts) == 1:
         return f"Not answered: {missing[0].reason}" if missing[0].reason else "Not answered"
     return f"{len(view.parts) - len(missing)} of {len(view.parts)} parts answered; not found: {named}"
+
+
+def missing(view: RunView) -> list[Part]:
+    """Return the parts that were not found; none of a refusal of the whole question, whose report says so."""
+    whole = view.outcome == "no_evidence" and len(view.parts) == 1
+    return [] if whole else [part for part in view.parts if part.status == "not_found"]
+
+
+def quiet(outcome: str | None, citation: Citation) -> bool:
+    """Return whether a tick is left out: a passage that is quoted without answering the question is no success."""
+    return outcome == "no_evidence" and citation.status in HOLDS
 
 
 def places(view: RunView) -> str:

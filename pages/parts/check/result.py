@@ -124,11 +124,8 @@ def _actions(bench: Workbench, view: RunView, record: Record) -> None:
     name = downloads.file_name(view)
     with st.container(horizontal=True, gap="small", key="check-actions"):
         struck = any(each.verdict in FAILS for each in record.statements)
-        for kind, label in (
-            ()
-            if not struck
-            else ((".md", later("Corrected copy (Markdown)")), (".docx", later("Corrected copy (Word)")))
-        ):
+        copies = ((".md", later("Corrected copy (Markdown)")), (".docx", later("Corrected copy (Word)")))
+        for kind, label in copies if struck else ():
             st.download_button(
                 t(label),
                 partial(corrected.make, view, kind),

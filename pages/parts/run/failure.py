@@ -6,6 +6,7 @@ from typing import Final
 
 import streamlit as st
 
+from pages.parts.run import reply
 from pages.parts.shared import home, models, private
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -46,27 +47,16 @@ def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
         if not view.traceback:  # a service or a setting, rather than a fault of the workbench
             st.page_link(SETTINGS, label=t("Open Settings"), icon=":material/settings:", width="content")
         if view.status == "paused" and view.forkable:
-            end = st.button(
-                t("Finish now"),
-                key="end",
-                icon=":material/stop:",
-                help=t("Writes an answer from what was found so far, then ends."),
-            )
-        else:
-            end = False
-    if again or go_on or end:
-        _act(bench, row, view, (model or "") if go_on else "", end=end)
+            reply.finish(bench, row.id)
+    if again or go_on:
+        _act(bench, row, view, (model or "") if go_on else "")
 
 
-def _act(bench: Workbench, row: RunRow, view: RunView, model: str, *, end: bool) -> None:
+def _act(bench: Workbench, row: RunRow, view: RunView, model: str) -> None:
     """Continue the run if it can be, else start it again; with another model it continues from its complete rounds."""
     try:
         home.until_ready()
-        if end:
-            bench.engine.stop(row.id)
-            bench.engine.wait(row.id, 10)
-            next_id = row.id
-        elif not model and view.status == "paused":
+        if not model and view.status == "paused":
             next_id = bench.engine.resume(row.id).run_id
         else:
             chosen = {"model": model} if model else {}

@@ -34,6 +34,7 @@ from research.exports.blocks import (
 )
 from research.exports.csl import web
 from research.exports.formulas import Sign, formula, size
+from research.exports.progress import quiet
 from research.text import clip, language_of
 from research.types import Citation, Source, Verdict
 
@@ -235,7 +236,7 @@ class Reader:
         return self._checked.get((n, claim)) or (own[0] if len({each.status for each in own}) == 1 else None)
 
     def _verdict(self, found: Sequence[tuple[int, Citation | None]]) -> str:
-        given = [citation for _, citation in found if citation and not cite.quiet(self._view.outcome, citation)]
+        given = [citation for _, citation in found if citation and not quiet(self._view.outcome, citation)]
         statuses: set[Verdict] = {citation.status for citation in given}
         if any(n not in self._view.sources for n, _ in found):
             statuses.add("dead")
@@ -251,7 +252,7 @@ class Reader:
     def _details(self, n: int, citation: Citation | None) -> Data:
         known = n in self._view.sources
         verdict = "" if known else "dead"
-        if citation and not cite.quiet(self._view.outcome, citation):
+        if citation and not quiet(self._view.outcome, citation):
             verdict = citation.status
         says = ""
         if verdict:

@@ -33,13 +33,8 @@ def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
         with st.container(horizontal=True):
             if st.button(t("Resume"), key="resume", icon=":material/resume:", type="primary", shortcut="P"):
                 _go_on(bench, row.id, None)
-            if view.round_count() and st.button(
-                t("Finish now"),
-                key="end",
-                icon=":material/stop:",
-                help=t("Writes an answer from what was found so far, then ends."),
-            ):
-                _end(bench, row.id)
+            if view.round_count():
+                finish(bench, row.id)
         _costs(bench, row)
 
 
@@ -59,7 +54,15 @@ def _go_on(bench: Workbench, run_id: str, text: str | None) -> None:
     st.rerun()
 
 
-def _end(bench: Workbench, run_id: str) -> None:
+def finish(bench: Workbench, run_id: str) -> None:
+    """Draw the button that ends a stopped run with what it has found."""
+    if not st.button(
+        t("Finish now"),
+        key="end",
+        icon=":material/stop:",
+        help=t("Writes an answer from what was found so far, then ends."),
+    ):
+        return
     try:
         bench.engine.stop(run_id)
         bench.engine.wait(run_id, 10)

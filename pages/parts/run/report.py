@@ -24,6 +24,7 @@ from research.compare.diff import Block, blocks, changes
 from research.events.rounds import RoundView
 from research.events.view import RunView
 from research.exports.numbering import by_first_use, numbering, renumbered, without_quotes
+from research.exports.progress import missing
 from research.text import clip
 from research.workbench import auditing
 
@@ -75,11 +76,8 @@ def answer(view: RunView) -> None:
     if view.short and view.outcome not in UNFINISHED:
         with st.container(key="short-answer"):
             st.markdown(plain(view.short))
-    missing = [part for part in view.parts if part.status == "not_found"]
-    if missing and (view.outcome != "no_evidence" or len(view.parts) > 1):  # the report says it of the whole
-        lines = [
-            f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in missing
-        ]
+    if parts := missing(view):
+        lines = [f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in parts]
         st.warning(
             "\n".join(lines[:GONE]),
             title=t("Not found") if len(view.parts) == 1 else t("These parts of the question were not found"),

@@ -16,6 +16,7 @@ from pages.parts.shared.words import VERDICTS, count, times
 from research.citations import cited
 from research.errors import REFUSED
 from research.events.view import RunView, quotes, searched
+from research.exports.progress import quiet
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import Source
@@ -146,7 +147,7 @@ def _card(view: RunView, source: Source, kept: Container[str]) -> None:
 
 def _statements(view: RunView, n: int) -> str:
     """Return the verdicts on the statements that cite a source."""
-    own = [citation for citation in view.citations if citation.n == n and not cite.quiet(view.outcome, citation)]
+    own = [citation for citation in view.citations if citation.n == n and not quiet(view.outcome, citation)]
     return verdicts(replace(view, citations=tuple(own)))
 
 

@@ -14,7 +14,7 @@ from research._util.retold import retold
 from research.citations.reasons import judged, one_line, told
 from research.exports.csl import web
 from research.text import clip
-from research.types import HOLDS, Citation, Source
+from research.types import Citation, Source
 from research.web.url_guard import MEMORY
 from research.workbench.calibration import Calibration
 
@@ -106,11 +106,6 @@ def precision(found: Calibration | None) -> str:
     ticks, flags = ("–" if rate.share is None else f"{rate.share:.0%}" for rate in (found.supported, found.flagged))
     return t("measured on {claims}: {ticks} of its ticks and {flags} of its flags right",
              claims=count(found.claims, "statement"), ticks=ticks, flags=flags)  # fmt: skip
-
-
-def quiet(outcome: str | None, citation: Citation) -> bool:
-    """Return whether a tick is left out: a passage that is quoted without answering the question is no success."""
-    return outcome == "no_evidence" and citation.status in HOLDS
 
 
 def disputed(citation: Citation) -> bool:

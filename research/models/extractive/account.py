@@ -66,9 +66,8 @@ def _item(question: str, verdict: Verdict, text: str) -> Part:
 
 def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     """Return why a part counts as not found; empty if it was."""
-    if not answers(verdict) or not (alone or verdict.table or _found(part, verdict)):
-        return reason(part.text, "not in the sources")
-    if part.cause and not verdict.reading:
+    unexplained = part.cause and not verdict.reading
+    if unexplained or not answers(verdict) or not (alone or verdict.table or _found(part, verdict)):
         return reason(part.text, "not in the sources")
     if part.open or verdict.derived or verdict.table:
         return ""

@@ -279,12 +279,7 @@ def _target(
     """
     targets = _without_places(text, targets, fillers() if operation == "compare" else frozenset())
     plain = [target for target in targets if target.label]
-    if (
-        operation == "lookup"
-        and len(plain) == len(targets) == 1
-        and _literal(text, plain[0].label)
-        and not _otherwise(text, plain[0])
-    ):
+    if operation == "lookup" and len(plain) == len(targets) == 1 and _literal(text, plain[0].label):
         if vetoed(masked(text), plain[0].label):
             return (), (plain[0].label,)
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), (plain[0].label,)
@@ -330,23 +325,23 @@ def says_label(question: Question) -> bool:
     text = text_of(question)
     targets = _without_places(text, question.targets, frozenset())
     single = question.operation == "lookup" and len(targets) == 1
-    return single and bool(targets[0].label) and _literal(text, targets[0].label) and not _otherwise(text, targets[0])
+    return single and bool(targets[0].label) and _literal(text, targets[0].label)
 
 
 def _literal(text: str, label: str) -> bool:
-    """Return whether a clause has no telling words but those of the label, and asks for no other figure per so many."""
+    """Return whether a clause has no telling words but those of the label, and asks for nothing else in them."""
     if relative(text) and not relative(label):
         return False
     left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
-    return bool(left) and set(left) <= set(tokens(label))
+    return bool(left) and set(left) <= set(tokens(label)) and not _otherwise(text, label)
 
 
-def _otherwise(text: str, target: Target) -> bool:
+def _otherwise(text: str, label: str) -> bool:
     """Return whether a question in the words of a label clearly means one that goes on: *What does Chile export?*"""
-    if not any(entry.label.startswith(f"{target.label} - ") for entry in entries()):
+    if not any(entry.label.startswith(f"{label} - ") for entry in entries()):
         return False
     found = read(text)
-    return found.sure >= OVERRULE and not _same(found.label, target.label)
+    return found.sure >= OVERRULE and not _same(found.label, label)
 
 
 def _explained(text: str, label: str) -> bool:
