@@ -17,6 +17,7 @@ from research._util.said import translated
 from research._util.sentences import sentences, unwrapped
 from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
+from research.models.extractive.followup import standing
 from research.models.extractive.places import usual
 from research.text import enclosed, readable, tokens
 from research.types import Message
@@ -136,11 +137,10 @@ class Evidence:
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._system = next((m.content for m in messages if m.role == "system"), "")
-        self.question = readable(_question(messages))
         said = "\n".join(m.content for m in messages if m.role == "user")
         block = _inside("earlier", said)
-        self.earlier = tuple((question, report) for question, report in _EXCHANGE.findall(block))
-        """Pairs of an earlier question and its report, for a follow-up; oldest first."""
+        self.question = standing(readable(_question(messages)), _EXCHANGE.findall(block))
+        """The question, completed from those of a conversation before it."""
         recalled = _facts(_inside("recalled", said))
         self.planned = tuple(_PLANNED.findall(_inside("plan", said)))
         """The items of the plan that the user approved."""

@@ -1,63 +1,131 @@
-"""Complete a follow-up question from the questions before it: "And in 2023?", "What is its capital?"."""
+"""Complete a follow-up into a question that stands by itself: *And in 2023?*, *What is its capital?*, *And Spain?*"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
-import msgspec
-
-from research.models.extractive.evidence import Evidence
-from research.models.extractive.grounding import grounded
-from research.models.extractive.names import key
+from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.question import Question, parse
+from research.models.extractive.times import periods
+from research.text import has_cjk
 
 _REFERS = re.compile(
-    r"\b(?:it|its|they|their|them|there|that (?:country|place|one)|this (?:country|place)|the (?:country|same))\b|"
+    r"\b(?P<whose>its|their|his|her)\b|\b(?P<where>there)\b(?! (?:is|are|was|were)\b)|"
+    r"\b(?P<them>them|they|those|these)\b|\b(?:it|she|he|(?:that|this) (?:country|place|one)|the (?:country|same))\b|"
     r"[它其]|他们|她们|那里|当地|该国|这个国家|那个国家",
     re.I,
 )
 """Words that refer to something mentioned before."""
-_GOES_ON = re.compile(r"^\W*(?:and|but|what about|how about|what of|then)\b|^\W*(?:那么|那|而|还有)|呢\W*$", re.I)
+_GOES_ON = re.compile(
+    r"^\W*(?:(?:and|but|then|what about|how about|what of)\b[ ,]*)+|^\W*(?:那么|那|而|还有)|呢(?=\W*$)", re.I
+)
+_COMPARES = re.compile(r"\b(?:compare[ds]?|comparison|versus|vs)\b|相比|比起来", re.I)
+_WHETHER = re.compile(r"^\W*(?:is|are|was|were|do|does|did|has|have|can)\b|吗\W*$", re.I)
+_LISTED = re.compile(r"^(?:what|which|who) (?:are|were) (?P<what>the [^?]+?)\W*$", re.I)
+"""What *them* means after it."""
+_PHRASE = r"\b(?:of|in|for|under|by|from|at|with|to) (the (?:[\w’'-]+ ){{0,4}}?{name}(?: [\w’'-]+){{0,4}}?)\W*$"
+"""Matches a name with the words that belong to it: *the Orrin agreement*."""
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
-def understand(evidence: Evidence) -> Question:
-    """Parse the question of a conversation, completed from the questions before it."""
-    before: Question | None = None
-    for asked, report in evidence.earlier:
-        before = _pointed(_continued(parse(asked, evidence.nameable), before), report, evidence.nameable)
-    return grounded(_continued(parse(evidence.question, evidence.nameable), before))
+def standing(question: str, earlier: Iterable[tuple[str, str]]) -> str:
+    """Return a question that needs none of the `earlier` ones, each with its report."""
+    before = answer = ""
+    for asked, report in earlier:
+        before, answer = completed(asked, before, answer), report
+    return completed(question, before, answer)
 
 
-def _continued(question: Question, before: Question | None) -> Question:
-    """Return the question with the missing subject or measure taken from the previous question."""
-    if before is None:
-        return question
-    empty = (
-        not question.pick
-        and not question.relation
-        and not any(target.label or target.words or target.near or target.beside for target in question.targets)
+def completed(text: str, before: str, answer: str = "") -> str:
+    """Return a follow-up as a question that stands by itself; `before` is one that does, with its answer.
+
+    >>> completed("And in Peru?", "What is the capital of Chile?")
+    'What is the capital of Peru?'
+    >>> completed("What is its population?", "What is the capital of Chile?")
+    'What is Chile's population?'
+    """
+    if not before:
+        return text
+    asked, earlier = parse(text), parse(before)
+    says_nothing = _says_nothing(asked)
+    if says_nothing and (asked.names or asked.years or periods(text) or SUPERLATIVE.search(text.lower())):
+        return _changed(before, earlier.names, text, asked)
+    thing = _thing(before, earlier, answer)
+    if thing and _REFERS.search(text):
+        return _REFERS.sub(lambda match: _put(match, thing, before), text)
+    if says_nothing:
+        return f"{before} {text}"
+    if not thing or asked.names or not _GOES_ON.search(text):
+        return text
+    rest = _GOES_ON.sub("", text).strip(" ?？")
+    return (
+        f"{thing}的{rest}？" if has_cjk(rest) else f"What is {rest} of {thing}?" if _noun(rest) else f"{rest}: {thing}?"
     )
-    names, doubtful, text = question.names, question.doubtful, question.text
-    if not names and before.names and (empty or _REFERS.search(text) or _GOES_ON.search(text)):
-        names, doubtful, text = before.names, before.doubtful, f"{text} {' '.join(before.names)}"
-    if not empty:
-        return msgspec.structs.replace(question, names=names, doubtful=doubtful, text=text)
-    if len(question.names) == len(before.names) == 1 and before.names[0] in before.text:
-        text = before.text.replace(before.names[0], question.names[0])
-    else:
-        text = f"{before.text} {text}"
-    asked = msgspec.structs.replace(before, names=names, doubtful=doubtful, text=text)
-    if not question.years:
-        return asked
-    operation = question.operation if len(names) < 2 else before.operation
-    return msgspec.structs.replace(asked, years=question.years, operation=operation)
 
 
-def _pointed(question: Question, report: str, subjects: tuple[str, ...]) -> Question:
-    """After a question such as "which one is it", let the next question refer to the answer."""
-    if not question.pick and not question.rank and question.operation != "compare":
-        return question
-    codes = {key(name): name for name in subjects}  # a Chinese report has another name of the subject
-    bold = re.findall(r"\*\*(.+?)\*\*", report)
-    chosen = next((codes[key(name)] for name in bold if key(name) in codes), None)
-    return msgspec.structs.replace(question, names=(chosen,), doubtful=frozenset()) if chosen else question
+def _says_nothing(asked: Question) -> bool:
+    """Return whether a question says no measure: only names, times, and what compares."""
+    words = [word for each in asked.targets for word in (*each.words, *each.beside, *each.near)]
+    said = asked.pick or asked.relation or any(target.label for target in asked.targets)
+    return not said and all(SUPERLATIVE.fullmatch(word) or _COMPARES.fullmatch(word) for word in words)
+
+
+def _changed(before: str, names: Sequence[str], text: str, asked: Question) -> str:
+    """Return the question before, about what a follow-up names: other things, another time, the other end."""
+    when = periods(text)
+    new = [name for name in asked.names if not any(name in text[each.start : each.end] for each in when)]
+    changed = _other_names(before, names, new, text) if new else before
+    if when:
+        changed = _other_time(changed, text[when[0].start : when[-1].end])
+    end, other = SUPERLATIVE.search(text.lower()), SUPERLATIVE.search(changed.lower())
+    if end and other:
+        changed = f"{changed[: other.start()]}{end.group()}{changed[other.end() :]}"
+    return changed
+
+
+def _other_names(before: str, names: Sequence[str], new: Sequence[str], text: str) -> str:
+    """Return a question about other things: in place of those before, or beside them if it compares."""
+    zh = has_cjk(before)
+    added = ("和" if zh else " and ").join(new)
+    places = [(at, at + len(name)) for name in names if (at := before.lower().find(name.lower())) >= 0]
+    if not places:
+        rest = _GOES_ON.sub("", text).strip(" ?？")
+        return f"{rest}{before}" if zh else f"{before.rstrip(' ?')} {rest}?"
+    start, end = places[0]
+    if _COMPARES.search(text) or (len(places) > 1 and not _WHETHER.search(before)):
+        joint = ("、" if len(places) > 1 else "和") if zh else (", " if len(places) > 1 else " and ")
+        return f"{before[:end]}{joint}{added}{before[end:]}"
+    return f"{before[:start]}{added}{before[end:]}"
+
+
+def _other_time(before: str, when: str) -> str:
+    """Return a question about another time."""
+    if known := periods(before):
+        return f"{before[: known[0].start]}{when}{before[known[-1].end :]}"
+    return f"{when}{before}" if has_cjk(before) else f"{before.rstrip(' ?')} in {when}?"
+
+
+def _thing(before: str, earlier: Question, answer: str) -> str:
+    """Return what *it* means after a question: what was chosen, or what the question names."""
+    lower = before.lower()
+    chosen = _BOLD.search(answer)
+    if chosen and (SUPERLATIVE.search(lower) or COMPARATIVE.search(lower)) and not chosen[1].endswith((".", "。")):
+        return chosen[1]
+    if len(earlier.names) == 1:
+        phrase = re.search(_PHRASE.format(name=re.escape(earlier.names[0])), before, re.I)
+        return phrase[1] if phrase else earlier.names[0]
+    return ("和" if has_cjk(before) else " and ").join(earlier.names)
+
+
+def _put(match: re.Match[str], thing: str, before: str) -> str:
+    """Return the words in place of a pronoun."""
+    listed = _LISTED.match(before) if match["them"] else None
+    if listed:
+        return listed["what"]
+    return f"{thing}'s" if match["whose"] else f"in {thing}" if match["where"] else thing
+
+
+def _noun(rest: str) -> bool:
+    """Return whether words are a noun with its article: *the notice period*."""
+    return re.match(r"(?:the|an?)\b", rest, re.I) is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -28,6 +29,9 @@ from research.models.extractive.question import (
 )
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
+
+if TYPE_CHECKING:
+    from research.models.extractive.evidence import Evidence
 
 AGREE = 0.5
 """The same for a label that the lexicon finds too."""
@@ -97,6 +101,11 @@ _ORDERED = re.compile(
     re.I,
 )
 """Sentences that tell what to answer."""
+
+
+def understood(evidence: Evidence) -> Question:
+    """Return the question of a conversation, grounded."""
+    return grounded(parse(evidence.question, evidence.nameable))
 
 
 def grounded(question: Question) -> Question:

@@ -15,7 +15,7 @@ from research.models.extractive.account import Answered, account, answers, in_on
 from research.models.extractive.asked import parts_of, without_cause
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
-from research.models.extractive.followup import understand
+from research.models.extractive.grounding import understood
 from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import parse
@@ -133,7 +133,7 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
     """Yield a plan: the searches that the question suggests, and a visit to the best page of each."""
     messages = replied(messages)
     evidence = Evidence.of_task(messages)
-    question, q = evidence.question, understand(evidence)
+    question, q = evidence.question, understood(evidence)
     if "\n- ask_user[" in messages[-1].content and _unclear(Verdict(q)):
         yield _CLARIFY[language_of(question)]
         return
@@ -152,7 +152,7 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
 
 def _searches(messages: Sequence[Message], evidence: Evidence) -> list[tuple[str, str]]:
     """Return the searches that a question suggests, each with what to read the page found for."""
-    question, q = evidence.question, understand(evidence)
+    question, q = evidence.question, understood(evidence)
     if not q.names and (query := _first_query(messages, question)) != question:
         return [(query, question)]
     if not (q.relation or any(target.label for target in q.targets)):
@@ -248,7 +248,7 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
         sections = [{"name": clip(text, 80), "description": text} for text in planned]
         yield f"<think>{_said('Divide the question.', question)}</think>\n" + write_call("Sections", sections=sections)
         return
-    q = understand(evidence)
+    q = understood(evidence)
     alone = len(q.names) < 2 or q.relation is not None or not any(target.label for target in q.targets)
     # In lower case, so that a measure is not mistaken for a name; abbreviations keep their capitals.
     asked = (target.label or target.text for target in q.targets)
@@ -267,8 +267,8 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
         asking = [target.label or target.text for target in q.targets]
         sections = [{"name": name, "description": in_chinese(q, name, *asking)} for name in q.names]
         # Only if it is understood as it is meant.
-        understood = ([target.label for target in parse(each["description"]).targets] for each in sections)
-        scopes = sections if all(each == labels for each in understood) else scopes
+        meant = ([target.label for target in parse(each["description"]).targets] for each in sections)
+        scopes = sections if all(each == labels for each in meant) else scopes
     yield f"<think>{_said('Divide the question.', question)}</think>\n" + write_call("Sections", sections=scopes)
 
 

@@ -23,8 +23,8 @@ from research.models.extractive.fitting import (
     has_words_of,
     usual_name,
 )
-from research.models.extractive.followup import understand
 from research.models.extractive.free import free
+from research.models.extractive.grounding import understood
 from research.models.extractive.own import better
 from research.models.extractive.patterns import COMPARATIVE, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary, wholes
@@ -53,10 +53,10 @@ class Solver:
         """With `acting` False no further step can be taken: conclude from the evidence there is."""
         self.evidence = evidence
         self.acting = acting
-        self.question, beside = _bind_words(evidence, understand(evidence))
+        self.question, beside = _bind_words(evidence, understood(evidence))
         self.finder = Finder(evidence, self.question, beside, acting=acting)
         # Without the subjects that were found: `World` is one, and would take a word of `World Heritage Sites`.
-        self.ranking = ranking(self.question if evidence.earlier else parse(evidence.question))
+        self.ranking = ranking(parse(evidence.question))
 
     @cached_property
     def prose(self) -> Prose:

@@ -66,7 +66,7 @@ def asking(evidence: Evidence, text: str) -> Evidence:
     if text == evidence.question:
         return evidence
     other = copy.copy(evidence)
-    other.question, other.earlier = text, ()
+    other.question = text
     return other
 
 

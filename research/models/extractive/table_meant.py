@@ -21,6 +21,7 @@ from research.models.extractive.table_degrees import degree_of, how_of, is_degre
 from research.models.extractive.table_nouns import figures, is_number_of_row, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_synonyms import synonymous
+from research.models.extractive.times import periods
 from research.text import has_cjk
 
 _YEAR_HEAD = re.compile(r"(?:19|20)\d\d")
@@ -87,7 +88,7 @@ class Meant:
         self.limits = said.limits(self.text)
         self.periods = [
             each
-            for each in said.periods(self.text)
+            for each in periods(self.text)
             if not any(
                 other.start < each.end and each.start < other.end for other in (*self.limits, *(self.found or ()))
             )

@@ -26,7 +26,8 @@ from research.models.extractive.table_measure import Measured
 from research.models.extractive.table_nouns import added
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_units import UNITS, unit_of
-from research.models.extractive.table_words import Limit, Period
+from research.models.extractive.table_words import Limit
+from research.models.extractive.times import Period
 from research.text import has_cjk
 
 Operation = Literal[

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.models.extractive import table_words as said
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn
-from research.models.extractive.table_words import Period
+from research.models.extractive.times import Period, spans
 
 SHOWN = 12
 """Rows of a ranking or a list that are fetched."""
@@ -124,7 +123,7 @@ def _times(plan: Plan, question: str) -> list[str]:
     if not periods:
         return []
     moments = [_moment(plan.time, each) for each in periods]
-    if len(periods) == 2 and said.spans(question) and moments[0][0] == moments[1][0]:
+    if len(periods) == 2 and spans(question) and moments[0][0] == moments[1][0]:
         return [f"{moments[0][0]} BETWEEN {moments[0][1][0]} AND {moments[1][1][1]}"]
     if len(periods) == 1 or any(each.how != "=" for each in periods):
         return [_condition(*moment, each.how) for moment, each in zip(moments, periods, strict=True)]

@@ -33,11 +33,7 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
     step = asked_of(evidence, question)
     if step is None:
         action = Action("query", {"about": question}, "Look which tables fit.")
-        return (
-            Verdict(parse(question), actions=(action,))
-            if acting and not evidence.lessons and not _given(evidence)
-            else None
-        )
+        return Verdict(parse(question), actions=(action,)) if acting and not evidence.lessons else None
     described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
     found: list[Verdict] = []
     texts = [part.text for part in parts_of(question)]
@@ -80,10 +76,6 @@ def _offered(evidence: Evidence) -> bool:
     """Return whether the run has the tool, and tables other than the Factbook's."""
     listed = evidence.description_of("query").partition(_OWN)[2]
     return bool(listed) and not listed.startswith(_FACTBOOK)
-
-
-def _given(evidence: Evidence) -> bool:
-    return bool(evidence.earlier)
 
 
 def _carried_out(evidence: Evidence, question: str, plan: Plan, acting: bool) -> Verdict | None:
