@@ -42,12 +42,14 @@ Answered = tuple[str, Verdict, str]
 
 def account(items: Sequence[Answered], planned: Sequence[str] = ()) -> str:
     """Return the lines that end an answer (`agent.parsing.account`); of a planned one, its parts are the plan's items."""
-    question, verdict, text = items[0]
+    _, verdict, text = items[0]
     parts = [part for item in items for part in judged(*item)]
-    alone = len(items) == 1 and all(part.status == "answered" for part in parts)
+    short = [in_one_line(parts_of(each), its, said) for each, its, said in items]
+    whole = all(short) and all(part.status == "answered" for part in parts)
     own = {each: (its, said) for each, its, said in items}
     planned_parts = [_item(each, *own.get(each, (verdict, text))) for each in planned]
-    return write_account(in_one_line(parts_of(question), verdict, text) if alone else "", planned_parts or parts)
+    joint = "；" if has_cjk(text) else "; "
+    return write_account(joint.join(short) if whole else "", planned_parts or parts)
 
 
 def judged(question: str, verdict: Verdict, text: str) -> list[Part]:

@@ -145,6 +145,11 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     return tuple(_asked(piece, assignment=False) for piece in pieces)
 
 
+def asks(text: str) -> bool:
+    """Return whether a text begins as a question or a request does."""
+    return _VERB.match(text) is not None or re.match(rf"\W*(?:{_ASKING})", text, re.I) is not None or has_cjk(text)
+
+
 def without_cause(question: str) -> tuple[str, str]:
     """Return a question without the one for the cause at its end, and this, empty if there is none.
 

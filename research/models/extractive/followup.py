@@ -26,6 +26,8 @@ _LISTED = re.compile(r"^(?:what|which|who) (?:are|were) (?P<what>the [^?]+?)\W*$
 """What *them* means after it."""
 _PHRASE = r"\b(?:of|in|for|under|by|from|at|with|to) (the (?:[\w’'-]+ ){{0,4}}?{name}(?: [\w’'-]+){{0,4}}?)\W*$"
 """Matches a name with the words that belong to it: *the Orrin agreement*."""
+_ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})[:：] ")
+"""Matches what an answer is about."""
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
@@ -35,6 +37,17 @@ def standing(question: str, earlier: Iterable[tuple[str, str]]) -> str:
     for asked, report in earlier:
         before, answer = completed(asked, before, answer), report
     return completed(question, before, answer)
+
+
+def refers(text: str) -> bool:
+    """Return whether a question has a pronoun for something that was said before it."""
+    return _REFERS.search(text) is not None
+
+
+def covers(question: str, other: str) -> bool:
+    """Return whether a question asks of other things, too, what another one asks of one: both with their populations."""
+    whole, part = parse(question), parse(other)
+    return set(whole.names) > set(part.names) and [t.label for t in whole.targets] == [t.label for t in part.targets]
 
 
 def completed(text: str, before: str, answer: str = "") -> str:
@@ -48,13 +61,13 @@ def completed(text: str, before: str, answer: str = "") -> str:
     if not before:
         return text
     asked, earlier = parse(text), parse(before)
-    says_nothing = _says_nothing(asked)
-    if says_nothing and (asked.names or asked.years or periods(text) or SUPERLATIVE.search(text.lower())):
+    empty = says_nothing(asked)
+    if empty and (asked.names or asked.years or periods(text) or SUPERLATIVE.search(text.lower())):
         return _changed(before, earlier.names, text, asked)
     thing = _thing(before, earlier, answer)
     if thing and _REFERS.search(text):
         return _REFERS.sub(lambda match: _put(match, thing, before), text)
-    if says_nothing:
+    if empty:
         return f"{before} {text}"
     if not thing or asked.names or not _GOES_ON.search(text):
         return text
@@ -64,7 +77,7 @@ def completed(text: str, before: str, answer: str = "") -> str:
     )
 
 
-def _says_nothing(asked: Question) -> bool:
+def says_nothing(asked: Question) -> bool:
     """Return whether a question says no measure: only names, times, and what compares."""
     words = [word for each in asked.targets for word in (*each.words, *each.beside, *each.near)]
     said = asked.pick or asked.relation or any(target.label for target in asked.targets)
@@ -108,14 +121,14 @@ def _other_time(before: str, when: str) -> str:
 
 def _thing(before: str, earlier: Question, answer: str) -> str:
     """Return what *it* means after a question: what was chosen, or what the question names."""
-    lower = before.lower()
-    chosen = _BOLD.search(answer)
-    if chosen and (SUPERLATIVE.search(lower) or COMPARATIVE.search(lower)) and not chosen[1].endswith((".", "。")):
-        return chosen[1]
+    if SUPERLATIVE.search(before.lower()) or (COMPARATIVE.search(before.lower()) and answer):
+        chosen = _BOLD.search(answer)
+        return chosen[1] if chosen and not chosen[1].endswith((".", "。")) else ""
     if len(earlier.names) == 1:
         phrase = re.search(_PHRASE.format(name=re.escape(earlier.names[0])), before, re.I)
         return phrase[1] if phrase else earlier.names[0]
-    return ("和" if has_cjk(before) else " and ").join(earlier.names)
+    about = None if earlier.names else _ABOUT.match(answer)
+    return about[1] if about else ("和" if has_cjk(before) else " and ").join(earlier.names)
 
 
 def _put(match: re.Match[str], thing: str, before: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from research.models.extractive import chinese
-from research.models.extractive.asked import parts_of
+from research.models.extractive.asked import asks, parts_of
+from research.models.extractive.followup import says_nothing
+from research.models.extractive.grounding import weighs_only
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target, parse
 from research.text import has_cjk
@@ -62,11 +64,28 @@ def to_answer(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _apart(question: str) -> tuple[str, ...]:
-    """Return the parts of a question if each can be answered by itself: all name places, and not the same ones.
+    """Return the questions that a question consists of; what asks nothing of its own stays with what comes before it.
 
     >>> _apart("What is the capital of Chad, and how many people live in Niger?")
-    ('What is the capital of Chad', 'How many people live in Niger?')
+    ('What is the capital of Chad?', 'How many people live in Niger?')
+    >>> _apart("Which is larger, Chad or Niger, and by how much?")
+    ('Which is larger, Chad or Niger, and by how much?',)
     """
-    parts = [part.text[:1].upper() + part.text[1:] for part in parts_of(question)]
-    places = {frozenset(name for mention in mentions(part) for name in mention.names) for part in parts}
-    return tuple(parts) if len(places) > 1 and all(places) else (question,)
+    mark, joint = ("？", "，") if has_cjk(question) else ("?", ", ")
+    found: list[str] = []
+    for part in parts_of(question):
+        text = part.text.strip(" ?？")
+        if found and (part.cause or weighs_only(text) or (says_nothing(asked := parse(text)) and not asked.names)):
+            found[-1] = f"{found[-1]}{joint}{text}"
+        else:
+            found.append(text[:1].upper() + text[1:])
+    return tuple(f"{text}{mark}" for text in found) if len(found) > 1 and _separate(question, found) else (question,)
+
+
+def _separate(question: str, parts: Sequence[str]) -> bool:
+    """Return whether parts of a question ask for things of their own, which nothing is calculated from together."""
+    names = [{name for mention in mentions(part) for name in mention.names} for part in parts]
+    if {name for mention in mentions(question) for name in mention.names} != set().union(*names):
+        return False  # what comes before the parts says what they are about
+    apart = all(names) and len(set(map(frozenset, names))) > 1
+    return apart or (parse(question).operation == "lookup" and all(asks(part) for part in parts))

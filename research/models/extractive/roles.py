@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -15,6 +16,7 @@ from research.models.extractive.account import Answered, account, answers, in_on
 from research.models.extractive.asked import parts_of, without_cause
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
+from research.models.extractive.followup import completed, covers, refers
 from research.models.extractive.grounding import understood
 from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose
@@ -37,7 +39,7 @@ def reply(request: Request) -> Iterator[str]:
 def _act(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the next step or the answer, after the whole report if the framework keeps one."""
     items = _solved(Evidence(messages), messages)
-    evidence, verdict = next((item for item in items if item[1].actions), items[0])
+    _, evidence, verdict = next((item for item in items if item.verdict.actions), items[0])
     if verdict.doubt or _unclear(verdict):
         yield f"<answer>{_answer(evidence, verdict) if verdict.doubt else _CLARIFY[language_of(evidence.question)]}</answer>"
         return
@@ -53,40 +55,55 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
         yield from _handed_in(Evidence(messages), items)
 
 
-def _handed_in(evidence: Evidence, items: Sequence[tuple[Evidence, Verdict]]) -> Iterator[str]:
+def _handed_in(evidence: Evidence, items: Sequence[Solved]) -> Iterator[str]:
     """Yield the last reply: the answers to the questions, and what they are worth."""
-    whole = zip(to_answer(evidence), items, strict=True)
-    answered = [(question, verdict, _answer(own, verdict)) for question, (own, verdict) in whole]
-    text = _joined(answered)
+    answered = [(each.question, each.verdict, _answer(each.evidence, each.verdict)) for each in items]
+    text = _joined(answered) if len(answered) > 1 else answered[0][2]
     yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(answered, evidence.planned), "</answer>")
 
 
-def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> list[tuple[Evidence, Verdict]]:
+class Solved(NamedTuple):
+    """A question to answer, with its next steps or its answer."""
+
+    question: str
+    evidence: Evidence
+    verdict: Verdict
+
+
+def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> list[Solved]:
     """Return the questions to answer, each with its next steps or its answer; without `messages`, no further steps."""
-    found = []
-    for own in _asked(evidence):
+    found = list[Solved]()
+    for text in to_answer(evidence):
+        before = found[-1] if found else None
+        if before and before.verdict.actions and refers(text):
+            break  # what it refers to is still looked up
+        said = _answer(before.evidence, before.verdict) if before and not before.verdict.actions else ""
+        whole = completed(text, before.question if before else "", said)
+        if before and covers(whole, before.question):
+            found.pop()
+        own = asking(evidence, without_cause(whole)[0])
         verdict = solved(own, acting=messages is not None)
         if messages is not None and not _able(verdict.actions, messages):
             verdict = solved(own, acting=False)
-        found.append((own, verdict))
+        found.append(Solved(whole, own, verdict))
     return found
 
 
-def _asked(evidence: Evidence) -> list[Evidence]:
-    """Return the evidence for each question to answer."""
-    return [asking(evidence, without_cause(text)[0]) for text in to_answer(evidence)]
-
-
-def _kept(items: Sequence[tuple[Evidence, Verdict]]) -> Sequence[Fact]:
+def _kept(items: Sequence[Solved]) -> Sequence[Fact]:
     """Return the facts that the next steps of several questions may need; none for one, whose report finds them."""
-    return list(dict.fromkeys(fact for own, _ in items for fact in relevant(own))) if len(items) > 1 else ()
+    return list(dict.fromkeys(fact for each in items for fact in relevant(each.evidence))) if len(items) > 1 else ()
 
 
 def _joined(answered: Sequence[Answered]) -> str:
-    """Return the answers to the questions, each below its question if there are several."""
-    if len(answered) == 1:
-        return answered[0][2]
-    return "\n\n".join(f"**{question}**\n\n{text}" for question, _, text in answered)
+    """Return the answers to the questions, each below its question unless all say what they are about, then the quotes."""
+    told = all(verdict.findings or verdict.table for _, verdict, _ in answered)
+    heads, behind = list[str](), dict[str, dict[str, None]]()
+    for question, _, text in answered:
+        head, *sections = text.split("\n\n### ")
+        heads.append(head if told else f"**{question}**\n\n{head}")
+        for title, _, lines in (section.partition("\n\n") for section in sections):
+            behind.setdefault(title, {}).update(dict.fromkeys(lines.splitlines()))
+    return "\n\n".join([*heads, *(f"### {title}\n\n" + "\n".join(lines) for title, lines in behind.items())])
 
 
 def _propose(messages: Sequence[Message]) -> Iterator[str]:
@@ -138,7 +155,9 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
         yield _CLARIFY[language_of(question)]
         return
     reads = re.search(r"^- visit\[", messages[-1].content, re.M) is not None  # a plan may only use offered tools
-    searches = [pair for own in _asked(evidence) for pair in _searches(messages, own)]
+    searches = [
+        pair for each in to_answer(evidence) for pair in _searches(messages, asking(evidence, without_cause(each)[0]))
+    ]
     number = 0
     for query, goal in dict(searches).items():
         yield f"Plan: {_said(f'Look for {query}.', question)}\n#E{number + 1} = search[{query}]\n"
@@ -215,8 +234,9 @@ def _reflect(messages: Sequence[Message]) -> Iterator[str]:
 
 def _summarise(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the relevant facts and the calls made; this model writes a scribe's report and a summary alike."""
-    items = [(own, solved(own)) for own in _asked(Evidence.of_task(messages))]
-    yield _report(*next((item for item in items if item[1].actions), items[0]), _kept(items))
+    items = _solved(Evidence.of_task(messages), messages)
+    following = next((each for each in items if each.verdict.actions), items[0])
+    yield _report(following.evidence, following.verdict, _kept(items))
 
 
 def _synthesise(messages: Sequence[Message]) -> Iterator[str]:
@@ -303,7 +323,7 @@ def _known(messages: Sequence[Message]) -> str:
 
 def _introduce(messages: Sequence[Message]) -> Iterator[str]:
     question, evidence = _sections(messages)
-    heads = [_answer(*item).split("\n\n### ")[0] for item in _solved(evidence)]
+    heads = [_answer(each.evidence, each.verdict).split("\n\n### ")[0] for each in _solved(evidence)]
     head = "\n\n".join(heads)
     yield write_call("Introduction", name=clip(question, 120), content=head)
 
