@@ -200,12 +200,42 @@ def test_the_short_answer_is_what_the_answer_says_in_bold_type(bench: Workbench,
     assert research.run(question, workbench=bench).short == short
 
 
-def test_a_part_that_was_not_looked_up_is_named(bench: Workbench) -> None:
-    view = research.run(
-        "Which of Kenya and Uganda has the larger population, and what is its capital?", workbench=bench
-    )
-    assert (view.outcome, [part.status for part in view.parts]) == ("partly_answered", ["answered", "not_found"])
-    assert view.parts[1].text == "what is its capital?"
+@pytest.mark.parametrize(
+    ("question", "parts", "short"),
+    [
+        ("Which of Kenya and Uganda has the larger population, and what is its capital?",
+         ["Which of Kenya and Uganda has the larger population?", "What is Kenya's capital?"], "Kenya; Nairobi"),
+        ("What are the main exports of Kenya and who buys them?",
+         ["What are the main exports of Kenya?", "Who buys the main exports of Kenya?"],
+         "tea, cut flowers, garments, gold, tropical fruits (2023); "
+         "Uganda 10%, USA 10%, UAE 8%, Netherlands 8%, Pakistan 6% (2023)"),
+        ("巴西的首都是哪里，人口是多少？", ["巴西的首都是哪里？", "巴西的人口是多少？"], "巴西利亚；221,359,387人"),
+    ],
+)  # fmt: skip
+def test_a_part_that_refers_to_the_one_before_it_is_answered(
+    bench: Workbench, question: str, parts: list[str], short: str
+) -> None:
+    view = research.run(question, workbench=bench)
+    assert [(part.text, part.status) for part in view.parts] == [(part, "answered") for part in parts]
+    assert view.short == short
+    assert view.report.count("### ") <= 2  # the quotes of all parts stand together
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "short"),
+    [
+        ("Which has lower unemployment, Portugal or Greece?", "And Spain?", "Portugal"),
+        ("Which country in Africa has the largest population?", "What is its capital?", "Abuja"),
+        ("Which five countries have the highest GDP per capita?", "And the lowest?", ""),
+        ("Which country in Europe has the highest unemployment?", "And in Asia?", "Jordan"),
+        ("What is the area of Brazil?", "Is it bigger than Australia?", "Yes."),
+        ("葡萄牙的预期寿命是多少？", "和希腊相比呢？", "葡萄牙 81.9岁；希腊 81.9岁"),
+    ],
+)
+def test_a_follow_up_is_answered_from_what_it_goes_on_from(bench: Workbench, first: str, then: str, short: str) -> None:
+    run = research.run(first, workbench=bench).run
+    view = fold(bench.engine.follow_up(run, then, here=True).events())
+    assert (view.outcome, view.short) == ("answered", short)
 
 
 def test_two_questions_about_different_places_are_both_answered(bench: Workbench) -> None:
@@ -213,7 +243,7 @@ def test_two_questions_about_different_places_are_both_answered(bench: Workbench
         "What is the capital of Spain, and which of Spain and Portugal has more airports?", workbench=bench
     )
     assert [(part.text, part.status) for part in view.parts] == [
-        ("What is the capital of Spain", "answered"), ("Which of Spain and Portugal has more airports?", "answered"),
+        ("What is the capital of Spain?", "answered"), ("Which of Spain and Portugal has more airports?", "answered"),
     ]  # fmt: skip
     assert "**Madrid**" in view.answer and "**365**" in view.answer
 

@@ -16,7 +16,7 @@ from research.agent.journal import Journal
 from research.citations import check
 from research.errors import ToolError
 from research.evaluation.recipes import candidate
-from research.events.view import RunView
+from research.events.view import RunView, fold
 from research.search.library.library import Library
 from research.tools.query import QueryTool
 from research.types import Passage, Source
@@ -291,6 +291,18 @@ def test_each_part_of_a_question_is_answered_from_its_table(bench: Workbench, ow
     both = asked(bench, shops, "研发部的满意人数和不满意人数分别是多少？")
     assert "**101**" in both.answer
     assert "**19**" in both.answer
+
+
+def test_a_conversation_about_a_table_goes_on(bench: Workbench, own_library: Path, shops: Path) -> None:
+    run = asked(bench, shops, "Which shop had the highest takings in January 2026?").run
+    for question, short in (
+        ("And the lowest?", "Mill Lane"),
+        ("What was its budget?", "810 EUR"),
+        ("And in February 2026?", "410 EUR"),
+    ):
+        view = fold(bench.engine.follow_up(run, question, here=True).events())
+        assert (view.outcome, view.short) == ("answered", short)
+        run = view.run
 
 
 def test_a_table_of_a_pdf_is_queried(bench: Workbench, own_library: Path, folder: Path) -> None:

@@ -11,8 +11,8 @@ from research.models.extractive.times import periods
 from research.text import has_cjk
 
 _REFERS = re.compile(
-    r"\b(?P<whose>its|their|his|her)\b|\b(?P<where>there)\b(?! (?:is|are|was|were)\b)|"
-    r"\b(?P<them>them|they|those|these)\b|\b(?:it|she|he|(?:that|this) (?:country|place|one)|the (?:country|same))\b|"
+    r"\b(?P<whose>its|their|(?P<hers>his|her))\b|\b(?P<where>there)\b(?! (?:is|are|was|were)\b)|"
+    r"\b(?P<them>them|they|those|these)\b|\b(?:it|(?P<who>she|he)|(?:that|this) (?:country|place|one)|the (?:country|same))\b|"
     r"[它其]|他们|她们|那里|当地|该国|这个国家|那个国家",
     re.I,
 )
@@ -44,14 +44,15 @@ def refers(text: str) -> bool:
     return _REFERS.search(text) is not None
 
 
-def covers(question: str, other: str) -> bool:
-    """Return whether a question asks of other things, too, what another one asks of one: both with their populations."""
-    whole, part = parse(question), parse(other)
-    return set(whole.names) > set(part.names) and [t.label for t in whole.targets] == [t.label for t in part.targets]
+def compares(text: str) -> bool:
+    """Return whether a question only sets other things beside those of the one before it: `how does Peru compare?`"""
+    return _COMPARES.search(text) is not None and says_nothing(parse(text))
 
 
-def completed(text: str, before: str, answer: str = "") -> str:
+def completed(text: str, before: str, answer: str = "", *, within: bool = False) -> str:
     """Return a follow-up as a question that stands by itself; `before` is one that does, with its answer.
+
+    With `within` both are parts of one question: in Chinese the later one need not say again what it is about.
 
     >>> completed("And in Peru?", "What is the capital of Chile?")
     'What is the capital of Peru?'
@@ -64,12 +65,13 @@ def completed(text: str, before: str, answer: str = "") -> str:
     empty = says_nothing(asked)
     if empty and (asked.names or asked.years or periods(text) or SUPERLATIVE.search(text.lower())):
         return _changed(before, earlier.names, text, asked)
-    thing = _thing(before, earlier, answer)
-    if thing and _REFERS.search(text):
+    pronoun = _REFERS.search(text)
+    thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
+    if thing and pronoun:
         return _REFERS.sub(lambda match: _put(match, thing, before), text)
     if empty:
         return f"{before} {text}"
-    if not thing or asked.names or not _GOES_ON.search(text):
+    if not thing or asked.names or not (_GOES_ON.search(text) or (within and has_cjk(text))):
         return text
     rest = _GOES_ON.sub("", text).strip(" ?？")
     return (
@@ -119,11 +121,13 @@ def _other_time(before: str, when: str) -> str:
     return f"{when}{before}" if has_cjk(before) else f"{before.rstrip(' ?')} in {when}?"
 
 
-def _thing(before: str, earlier: Question, answer: str) -> str:
+def _thing(before: str, earlier: Question, answer: str, *, person: bool) -> str:
     """Return what *it* means after a question: what was chosen, or what the question names."""
-    if SUPERLATIVE.search(before.lower()) or (COMPARATIVE.search(before.lower()) and answer):
-        chosen = _BOLD.search(answer)
-        return chosen[1] if chosen and not chosen[1].endswith((".", "。")) else ""
+    lower, said = before.lower(), _BOLD.findall(answer.partition("\n")[0])
+    if SUPERLATIVE.search(lower) or (COMPARATIVE.search(lower) and answer):
+        return said[0] if said and not said[0].endswith((".", "。")) else ""
+    if person and lower.startswith("who ") and said:
+        return str(said[-1])
     if len(earlier.names) == 1:
         phrase = re.search(_PHRASE.format(name=re.escape(earlier.names[0])), before, re.I)
         return phrase[1] if phrase else earlier.names[0]

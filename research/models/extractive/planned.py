@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from research.models.extractive import chinese
 from research.models.extractive.asked import asks, parts_of
-from research.models.extractive.followup import says_nothing
+from research.models.extractive.followup import refers, says_nothing
 from research.models.extractive.grounding import weighs_only
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target, parse
@@ -87,5 +87,7 @@ def _separate(question: str, parts: Sequence[str]) -> bool:
     names = [{name for mention in mentions(part) for name in mention.names} for part in parts]
     if {name for mention in mentions(question) for name in mention.names} != set().union(*names):
         return False  # what comes before the parts says what they are about
-    apart = all(names) and len(set(map(frozenset, names))) > 1
-    return apart or (parse(question).operation == "lookup" and all(asks(part) for part in parts))
+    if all(names) and len(set(map(frozenset, names))) > 1:
+        return True
+    operation, linked = parse(question).operation, all(refers(part) for part in parts[1:])
+    return (operation == "lookup" or (operation == "compare" and linked)) and all(asks(part) for part in parts)

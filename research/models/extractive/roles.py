@@ -16,7 +16,7 @@ from research.models.extractive.account import Answered, account, answers, in_on
 from research.models.extractive.asked import parts_of, without_cause
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
-from research.models.extractive.followup import completed, covers, refers
+from research.models.extractive.followup import compares, completed, refers
 from research.models.extractive.grounding import understood
 from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose
@@ -78,8 +78,8 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         if before and before.verdict.actions and refers(text):
             break  # what it refers to is still looked up
         said = _answer(before.evidence, before.verdict) if before and not before.verdict.actions else ""
-        whole = completed(text, before.question if before else "", said)
-        if before and covers(whole, before.question):
+        whole = completed(text, before.question if before else "", said, within=True)
+        if before and compares(text):
             found.pop()
         own = asking(evidence, without_cause(whole)[0])
         verdict = solved(own, acting=messages is not None)

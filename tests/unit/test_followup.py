@@ -1,0 +1,42 @@
+"""A follow-up, or a later part of a question, becomes a question that stands by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from research.models.extractive.followup import completed, standing
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "whole"),
+    [
+        ("What is Engineering's budget?", "And Sales?", "What is Sales's budget?"),
+        ("What revenue did Parcels make in 2025?", "And in 2024?", "What revenue did Parcels make in 2024?"),
+        ("How many people live in Vietnam?", "And in 2023?", "How many people live in Vietnam in 2023?"),
+        ("Which region sold the most units?", "And the fewest?", "Which region sold the fewest units?"),
+        ("Which country has the most airports?", "And in Asia?", "Which country has the most airports in Asia?"),
+        ("What is the life expectancy in Italy?", "How does that compare with Spain?",
+         "What is the life expectancy in Italy and Spain?"),
+        ("Is Japan older than Italy?", "And Germany?", "Is Germany older than Italy?"),
+        ("What is the monthly retainer in the Orrin agreement?", "When does it start?",
+         "When does the Orrin agreement start?"),
+        ("What is the monthly retainer in the Orrin agreement?", "And the notice period?",
+         "What is the notice period of the Orrin agreement?"),
+        ("How many people live in Ghana?", "What languages are spoken there?", "What languages are spoken in Ghana?"),
+        ("What are the exports of Ghana?", "Who buys them?", "Who buys the exports of Ghana?"),
+        ("越南的人口是多少？", "它的首都呢？", "越南的首都呢？"),
+        ("越南的首都是哪里？", "泰国呢？", "泰国的首都是哪里？"),
+        ("What is the capital of Kenya?", "What is the population of Chad?", "What is the population of Chad?"),
+        ("Which shop sold most?", "What is its budget?", "What is its budget?"),
+    ],
+)  # fmt: skip
+def test_a_follow_up_is_completed_from_the_question_before(before: str, text: str, whole: str) -> None:
+    assert completed(text, before) == whole
+
+
+def test_what_was_chosen_is_what_the_next_question_is_about() -> None:
+    answer = "> **Finance** has the lowest Budget: **1,200,000 EUR** [1]."
+    earlier = [("Which department has the smallest budget?", answer)]
+    assert standing("How much did it spend?", earlier) == "How much did Finance spend?"
+    earlier.append(("How much did it spend?", "> Finance: Spent **1,130,000 EUR** [2]."))
+    assert standing("And Sales?", earlier) == "How much did Sales spend?"
