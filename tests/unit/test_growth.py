@@ -33,6 +33,7 @@ from research import text as texts
 from research._util.amounts import amount
 from research._util.glossary import said
 from research._util.redaction import key_pattern, mask_keys
+from research._util.sentences import sentences
 from research.agent.parsing import parse
 from research.agent.parsing.relaxed import Malformed, decode_all
 from research.auditing import styles
@@ -311,7 +312,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "label": safe.plain,
     "urls": lambda text: urls_in(f"http://a.example/{text}"),
     "guard": guarded,
-    "tokens": lambda text: (texts.tokens(text), texts.sentences(text), texts.numbers(text)),
+    "tokens": lambda text: (texts.tokens(text), sentences(text), texts.numbers(text)),
     "tokens of a model": count,
     "names": lambda text: Names([text]).of(text),
     "figures": quantities,
