@@ -144,7 +144,9 @@ class Evidence:
         recalled = _facts(_inside("recalled", said))
         self.planned = tuple(_PLANNED.findall(_inside("plan", said)))
         """The items of the plan that the user approved."""
-        self.given = (*_facts(block), *recalled)
+        given = _facts(block)
+        queried = {fact.n for fact in given if fact.line.startswith(_RESULT)}  # rows, not statements
+        self.given = (*(fact for fact in given if fact.n not in queried), *recalled)
         """Facts from earlier runs."""
         self.steps = (*_noted(messages), *_steps(messages))
         recalled += [fact for step in self.steps if step.name == "recall" for fact in step.facts]
@@ -257,6 +259,8 @@ class Evidence:
 
 BEHIND = re.compile(r"\n\n<(?:earlier|recalled|plan|report|previous_research_summary)>")
 """Matches the start of the blocks after the question in its message."""
+_RESULT = "Result of "
+"""How the result of a query begins."""
 _EXCHANGE = re.compile(
     r"^(?:Earlier question: |之前的问题：)(.*)\n(?:Earlier report:|之前的报告：)\n((?:>.*(?:\n|$))*)", re.M
 )

@@ -54,6 +54,10 @@ _APART = (
 """Measures that vectors confuse: a question for one of them is not answered with another."""
 
 
+_BEYOND = re.compile(r"(?:over|under)(?=[a-z]{4})")
+"""Matches a word for what is more or less than a figure, not the figure: `overspend`."""
+
+
 class Match(Struct, frozen=True):
     """A column that a word means."""
 
@@ -110,7 +114,7 @@ def likeness(word: str, column: PColumn) -> float:
     """Return how well a word names a column: 1 for a word of its name, a cosine for one with its meaning, or 0."""
     if any(same(word, each) for each in column.words):
         return 1.0
-    if apart(word, column.name):
+    if apart(word, column.name) or _BEYOND.match(word):
         return 0.0
     near = max(cosine(word, column.name.replace("_", " ")), *(cosine(word, each) for each in column.words or (word,)))
     if not column.words:

@@ -10,6 +10,7 @@ from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, Meant
 from research.models.extractive.table_nouns import quantity
 from research.models.extractive.table_reading import PColumn
+from research.models.extractive.table_synonyms import synonymous
 from research.models.extractive.table_units import UNITS, unit_of
 from research.text import has_cjk
 
@@ -58,7 +59,9 @@ class Measured(Meant):
         """Return the measure of a table with a column for each year: that of the years, or another one."""
         own = [*words_of(self.kind), *self.head]
         named = (
-            [word for word in words if any(same(word, each) for each in own)] or self.kind and self.kind in self.text
+            [word for word in (*words, *self.noun()[:1]) if any(_means(word, each) for each in own)]
+            or self.kind
+            and self.kind in self.text
         )
         rest = [column for column in self.figures if column not in self.wide.values()]
         inside = [column for column in rest if has_cjk(column.name) and column.name in self.text]
@@ -82,7 +85,9 @@ class Measured(Meant):
         if first and first[0] in UNITS:  # `how many kilograms`
             match = best(noun[1:], [column for column in self.figures if unit_of(column.unit) == UNITS[first[0]]])
             return (match.column, match.score) if match else None
-        counting = [column for column in self.figures for word in first if any(same(word, own) for own in column.words)]
+        counting = [
+            column for column in self.figures if any(_means(word, own) for word in first for own in column.words)
+        ]
         if len(set(counting)) == 1:
             return counting[0], 1.0
         if counting:
@@ -97,8 +102,8 @@ class Measured(Meant):
 
     def _named_by(self, word: str) -> bool:
         """Return whether a column of figures is named by a word, or the years of a table are about it."""
-        years = [each for each in words_of(self.kind) if same(word, each)] if self.wide else []
-        return bool(years) or any(same(word, own) for column in self.figures for own in column.words)
+        years = words_of(self.kind) if self.wide else []
+        return any(_means(word, own) for own in (*years, *(own for each in self.figures for own in each.words)))
 
     def _units(self, column: PColumn, noun: Sequence[str]) -> bool:
         """Return whether a column is named by a whole noun, or has it as its unit: `rainy days`, 台."""
@@ -132,3 +137,8 @@ class Measured(Meant):
             return None
         places = [self.text.lower().find(word[:5]) for word in words]
         return min(range(len(words)), key=lambda i: abs(places[i] - mark.start()) if places[i] >= 0 else 10**6)
+
+
+def _means(word: str, own: str) -> bool:
+    """Return whether a word names what a word of a column does: `people` and `headcount`."""
+    return same(word, own) or synonymous(word, own)

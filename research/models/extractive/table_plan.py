@@ -10,11 +10,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.models.extractive import table_words as said
+from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.table_columns import (
     GENERIC,
     NEAR,
     Filter,
     best,
+    cosine,
     rivals,
     same,
     words_of,
@@ -33,6 +35,15 @@ from research.text import has_cjk
 Operation = Literal[
     "rank", "count", "sum", "mean", "median", "max", "min", "lookup", "list", "growth", "share", "difference"
 ]
+
+
+_CELLS: dict[Kind, tuple[tuple[str, ...], str]] = {
+    "date": (("date", "year"), ""),
+    "year": (("date", "year"), ""),
+    "person": (("text",), "person name"),
+    "place": (("text",), "place location city"),
+}
+"""Types of the columns that answer a kind of question, and what the name of one means that no word of it names."""
 
 
 class Plan(Struct, frozen=True):
@@ -87,7 +98,7 @@ class _Planner(Measured):
 
     def read(self) -> Plan | Doubt | None:
         """Return the plan if the table covers the whole question, or the columns that it may mean."""
-        plan = self._listed() or self.plan()
+        plan = self._cell() or self._listed() or self.plan()
         if plan is None:
             return self._doubt()
         columns = [plan.measure, plan.group or self.group()[0], plan.time, *(column for column, _ in plan.limits)]
@@ -131,6 +142,21 @@ class _Planner(Measured):
             wide=tuple(self.wide.items()),
             score=1 + 0.8 * len(chosen) + 0.3 * bool(limits or self.against),
         )
+
+    def _cell(self) -> Plan | None:
+        """Return the plan that reads a date, a person or a place of the one row that a question names: `when does … end`."""
+        chosen, kind = self.found or [], kind_of(self.text)
+        if self.strangers() or len(chosen) != 1 or not self.unique(chosen[0].column) or self.limits or self.periods:
+            return None
+        types, meant = _CELLS.get(kind or "name", ((), ""))
+        columns = [each for each in self.table.of_type(*types) if each is not chosen[0].column]
+        found = best(self.rest(None), columns)
+        alike = [each for each in columns if meant and cosine(meant, each.name) >= NEAR]
+        column = found.column if found else alike[0] if len(alike) == 1 else None
+        if column is None:
+            return None
+        filters, score = tuple(chosen), 1.8
+        return Plan(self.table, "lookup", column, None, filters, (), None, (), True, 0, 1, "", (), score)
 
     def _doubt(self) -> Doubt | None:
         if self.found is None or self.strangers():
@@ -200,7 +226,8 @@ class _Planner(Measured):
         """Return the column whose members are asked for, as `group` does; None if one figure is asked of all of them."""
         group, support = self.group()
         mean = said.MEAN.search(self.text)
-        if group is None or _ALTOGETHER.search(self.text):
+        one = any(self.unique(each.column) for each in self.found or ()) and not self.options(group) if group else False
+        if group is None or one or _ALTOGETHER.search(self.text):
             return None, support
         # The mean `per clinic` is that of all rows if each is a clinic.
         if self.unique(group) and GROUPED.search(self.text) and (mean or said.MEDIAN.search(self.text)):
@@ -260,7 +287,8 @@ class _Planner(Measured):
             return None, ""  # temperatures and grades have no total
         if ranked:
             return ("max", "MAX") if self._most(measure) else ("min", "MIN")
-        return ("sum" if COUNTED.search(text) and plain else "lookup"), "SUM" if plain else ""
+        several = not any(self.unique(each.column) for each in self.found or ())
+        return ("sum" if COUNTED.search(text) and plain and several else "lookup"), "SUM" if plain else ""
 
     def _most(self, measure: PColumn | None) -> bool:
         text = self.text

@@ -56,9 +56,9 @@ def statement(plan: Plan, question: str) -> str:
         return f"SELECT {group}, {value} AS {value_name(plan)} FROM {table}{where} {rest}"
     assert plan.measure
     if plan.operation == "lookup":
-        keys = [column.sql for column in plan.table.columns if column.type != "number" and column is not plan.measure][
-            :4
-        ]
+        told = [each.column for each in plan.filters if each.column.different >= plan.table.rows > 0]
+        others = [each for each in plan.table.columns if each.type != "number" and each is not plan.measure]
+        keys = [column.sql for column in told or others[:4]]
         return f"SELECT {', '.join([*keys, plan.measure.sql])} FROM {table}{_where(conditions)} LIMIT {SHOWN}"
     if plan.each:
         assert plan.time
