@@ -44,7 +44,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         cited = found.heads or tuple(each.fact for each in found.covered)
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
         lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
-    covered = [_covered(each, w) for each in found.covered]
+    covered = [_covered(each, found.label, w) for each in found.covered]
     divided = [w["regions"]] if {ranking.place, *(each.place for each in found.covered)} & _DIVIDED else []
     return [*lines, " ".join([*covered, *divided])]
 
@@ -66,13 +66,15 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
+    one = len(found.covered) == 1  # no list states the rank among the countries of several lists
+    heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:
         dated = _DATED.search(row.fact.value)
         rest = f"{dated[1]}{dated[2]}{dated[4]}" if dated and dated[2] else ""
         value = f"{row.fact.value[: dated.start()]}{rest}" if dated else row.fact.value
         rank, year = 1 + figures.index(row.amount.value), dated[3] if dated else "–"
-        lines.append(f"| {rank} | {row.name} | {value.strip()} | {year} [{row.fact.n}] |")
+        lines.append(f"{f'| {rank} ' if one else ''}| {row.name} | {value.strip()} | {year} [{row.fact.n}] |")
     return "\n".join(lines)
 
 
@@ -89,15 +91,16 @@ def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
     return chinese.limit(joined, w, label)
 
 
-def _covered(each: Coverage, w: dict[str, str]) -> str:
-    """Return how many countries of a region have a figure, and of which years."""
+def _covered(each: Coverage, label: str, w: dict[str, str]) -> str:
+    """Return how many countries of a region have a figure, and of which years, in the words of the list."""
     match = _COVERED.search(each.fact.line)
     years = re.findall(r"\d{4}", match[1] or "") if match else []
     said = ""
     if years:
         span = years[0] if len(years) == 1 else w["to"].format(a=years[0], b=years[-1])
         said = f"（{span}年）" if w["language"] == "zh" else f", {span}"
-    return w["figures"].format(have=each.have, all=each.all, place=_named(each.place, w), years=said, n=each.fact.n)
+    place = _named(each.place, w)
+    return w["figures"].format(label=label, have=each.have, all=each.all, place=place, years=said, n=each.fact.n)
 
 
 def _named(place: str, w: dict[str, str]) -> str:
