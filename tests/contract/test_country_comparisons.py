@@ -162,3 +162,9 @@ def test_the_rows_of_several_lists_claim_no_rank_and_are_checked(bench: Workbenc
     view = research.run("Which country in Asia has the highest GDP per capita?", workbench=bench)
     assert "| Qatar | $110,900 | 2024 est. [13] |" in view.report
     assert [each.claim for each in view.citations if each.status not in HOLDS and "|" in each.claim] == []
+
+
+def test_a_ranking_that_ends_in_a_tie_says_why_it_is_longer(bench: Workbench) -> None:
+    view = research.run("Which six countries in Europe have the highest median age?", workbench=bench)
+    assert "The last of them are tied, so more countries are listed than were asked for." in view.report
+    assert not view.uncited

@@ -33,6 +33,8 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         lines.append(_top(found, named, w))
         if ranking.first > 1 or found.after:
             lines.append(_table(found, named, w))
+        if len(found.rows) > ranking.first > 1:
+            lines.append(w["last_tied"])
         if found.territories:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
     elif ranking.kind == "count":
