@@ -163,6 +163,9 @@ def same(
     for key in [key for key in expected if key == "markdown" or key.endswith((".md", ".html", ".docx", ".pdf"))]:
         expected[key] = by_first_use(without_addresses(expected[key]))
         found = {**found, key: by_first_use(as_before(found[key]))}
+    for key in [key for key in expected if key.endswith(".pdf")]:  # what was checked now stands below the answer
+        expected[key] = without_pages(expected[key])
+        found = {**found, key: without_pages(found[key])}
     text = text_of(without_agent_status(found))
     if json.loads(text) == expected:
         return
@@ -252,6 +255,11 @@ def without_quotes(lines: Sequence[str]) -> list[str]:
     """Return the lines of a Markdown export without the sections of quotes, which the references have too."""
     quotes = r"^#{2,3} [^\n]+\n+(?:- [^\n]*: “[^\n]*” \[\d+\]\n)+\n*(?=#)"
     return re.sub(quotes, "", "\n".join(lines), flags=re.M).split("\n")
+
+
+def without_pages(words: Sequence[str]) -> list[str]:
+    """Return the words of a PDF whatever their order, without the numbers of its pages and the heading of the checks."""
+    return sorted(word for word in words if not word.isdigit() and word not in ("Page", "of", "Checked"))
 
 
 def text_of(value: Any) -> str:

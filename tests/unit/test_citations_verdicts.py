@@ -563,3 +563,8 @@ def test_a_ranking_has_the_figure_and_the_rank_of_each_name(claim: str) -> None:
 )
 def test_a_spoiled_claim_about_a_ranking_is_not_ticked(claim: str) -> None:
     assert check(claim, RANKINGS)[-1].status not in HOLDS
+
+
+def test_the_quote_of_a_counted_part_is_the_whole_line() -> None:
+    (found,) = check("Population, total in Africa: 3 of 3 countries have a figure, 2025 [2].", RANKINGS)
+    assert found.quote == AFRICA.split("\n")[0]

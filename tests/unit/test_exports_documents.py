@@ -646,3 +646,10 @@ def test_the_quotes_of_each_part_stand_with_their_sources_only(form: str) -> Non
     assert "Evidence" not in shown and "Conclusion" not in shown
     assert shown.count("Capital, name: Nairobi") == 1
     assert "Its population" in shown
+
+
+def test_what_the_signs_mean_stands_below_the_answer_of_a_pdf() -> None:
+    citations = (Citation(1, "France grew by 2 %.", "calculated"),)
+    view = run_of(source(1, "France"), report="France grew by 2 % [1].", citations=citations)
+    text = PdfReader(io.BytesIO(pdf(view))).pages[0].extract_text()
+    assert text.index("[1]=") < text.index("= 1 calculated") < text.index("References")
