@@ -92,9 +92,10 @@ def to_fix(
     statements: Sequence[AuditedStatement], sources: Mapping[int, AuditedSource], most: int = 3
 ) -> list[AuditedStatement]:
     """Return the statements to fix first: the false ones, then those whose source is invented or gone."""
-
-    def broken(each: AuditedStatement) -> bool:
-        return any(sources[n].state in _BROKEN for n in each.sources if n in sources)
-
-    wrong = [each for each in statements if each.verdict in FAILS or (each.verdict == "not_checkable" and broken(each))]
+    broken = {n for n, each in sources.items() if each.state in _BROKEN}
+    wrong = [
+        each
+        for each in statements
+        if each.verdict in FAILS or (each.verdict == "not_checkable" and broken & set(each.sources))
+    ]
     return sorted(wrong, key=lambda each: (_WORST.index(each.verdict), each.n))[:most]

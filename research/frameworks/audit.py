@@ -59,7 +59,7 @@ def audit(
     # The user has given the report, so its addresses may be opened after a document of the user's was read, too.
     run.context.guard.allow_from_user("\n".join([given.text, *(each.url for each in trial.report.sources)]))
     yield from trial.open()
-    outcome: Outcome | None = None
+    outcome: Outcome = "answered"
     try:
         yield from trial.visit([(n, each) for n, each in trial.wanted if each.url])
         yield from trial.look_up([(n, each) for n, each in trial.wanted if not each.url])
@@ -70,8 +70,8 @@ def audit(
     with speaking(run.language):
         record = trial.record(given.title)
         text, written = record.headline, record.markdown
-    if outcome is None:
-        outcome = "answered" if score(record.statements).judged else "no_evidence"
+    if outcome == "answered" and not score(record.statements).judged:
+        outcome = "no_evidence"
     uncited = tuple(each.text for each in trial.statements.values() if each.verdict == "no_source")
     return Answer(text, outcome, written, Checked(citations, uncited))
 
@@ -168,15 +168,11 @@ class _Trial:
 
     def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
         """Return the documents of the user's that are found for each source."""
-        if not queries:
-            return {}
         seen = yield from self._use("search", {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
         return {n: [each for each in found.sources if each.url.startswith(LIBRARY)] for n, found in seen.items()}
 
     def _open_own(self, addresses: dict[int, str]) -> Steps[None]:
         """Read documents of the user's."""
-        if not addresses:
-            return
         seen = yield from self._use("visit", {n: {"url": url, "goal": self._goal(n)} for n, url in addresses.items()})
         with speaking(self.run.language):
             found = [self._read(n, replace(self.report.sources[n - 1], url=""), seen[n], own=True) for n in addresses]
@@ -205,7 +201,7 @@ class _Trial:
 
     def _use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
         calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
-        seen = yield from self.run.use(Reply(text="", calls=calls))
+        seen = (yield from self.run.use(Reply(text="", calls=calls))) if calls else ()
         return dict(zip(arguments, seen, strict=True))
 
     def _goal(self, n: int) -> str:

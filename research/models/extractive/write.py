@@ -38,7 +38,7 @@ _WORDS = {
         "ranks": "| Rank in {place} | Country | {label} | Year |",
         "from_last": "| Rank from the bottom in {place} | Country | {label} | Year |",
         "not_ranked": "Territories are not ranked; beyond these are {rows}.",
-        "figures": "{label} in {place}: {have} of {all} countries have a figure{years} [{n}].",
+        "figures": "{said} [{n}].",
         "last_tied": "The last of them are tied, so more countries are listed than were asked for.",
         "passing": "**{count}** countries in {place} have {a_label} {limit}: {names}.",
         "total_sum": "The {label} of the countries in {place} adds up to **{value}** [{n}].",

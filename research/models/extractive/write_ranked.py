@@ -18,7 +18,6 @@ _DIVIDED = {"Asia", "Central Asia", "Europe"}
 """Places that readers may expect to have other countries."""
 _DATED = re.compile(r"([(（])(?:([^()（）]*)[,，] ?)?((?:1[5-9]|20)\d\d[^()（）,，]*)([)）])$")
 """The year behind a figure, with the remark before it."""
-_COVERED = re.compile(r"countries have a figure(, \d{4}(?: to \d{4})?)?")
 
 
 def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
@@ -46,7 +45,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         cited = found.heads or tuple(each.fact for each in found.covered)
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
         lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
-    covered = [_covered(each, found.label, w) for each in found.covered]
+    covered = [_covered(each, w) for each in found.covered]
     divided = [w["regions"]] if {ranking.place, *(each.place for each in found.covered)} & _DIVIDED else []
     return [*lines, " ".join([*covered, *divided])]
 
@@ -93,16 +92,13 @@ def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
     return chinese.limit(joined, w, label)
 
 
-def _covered(each: Coverage, label: str, w: dict[str, str]) -> str:
-    """Return how many countries of a region have a figure, and of which years, in the words of the list."""
-    match = _COVERED.search(each.fact.line)
-    years = re.findall(r"\d{4}", match[1] or "") if match else []
-    said = ""
-    if years:
-        span = years[0] if len(years) == 1 else w["to"].format(a=years[0], b=years[-1])
-        said = f"（{span}年）" if w["language"] == "zh" else f", {span}"
-    place = _named(each.place, w)
-    return w["figures"].format(label=label, have=each.have, all=each.all, place=place, years=said, n=each.fact.n)
+def _covered(each: Coverage, w: dict[str, str]) -> str:
+    """Return how many countries of a region have a figure, and of which years: in English in the words of the list."""
+    said, _, _ = each.fact.line.partition(";")
+    years = re.findall(r"\d{4}", said.partition(" countries have a figure")[2])
+    span = w["to"].format(a=years[0], b=years[-1]) if len(years) > 1 else "".join(years)
+    named = {"place": _named(each.place, w), "years": f"（{span}年）" if span else ""}
+    return w["figures"].format(said=said, have=each.have, all=each.all, n=each.fact.n, **named)
 
 
 def _named(place: str, w: dict[str, str]) -> str:
