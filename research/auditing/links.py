@@ -18,6 +18,8 @@ ALIKE = 0.6
 """Share of the words of a title that a page must contain to be the work of that title."""
 GUESSED = 0.34
 """The same where the title was guessed from the order of an entry's parts."""
+HALF = 0.5
+"""The same for a document that the user may choose."""
 _SHORT = 2_500
 """Characters of a page that says nothing but why it is not shown."""
 _PAYWALL = re.compile(
@@ -112,7 +114,7 @@ def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source
     """Return the documents that have the title of a reference: the best one, or several that have it equally."""
     wanted = reference.title or reference.text
     names, words = set(reference.surnames), content_tokens(reference.text or wanted)
-    rated: dict[str, tuple[tuple[float, bool], Source]] = {}
+    rated: dict[str, tuple[tuple[float, int], Source]] = {}
     for each in sources:
         title = re.sub(r"\.\w{2,5}$", "", each.title.partition(" › ")[0])
         share = min(alike(wanted, each.title), 1.0)
@@ -121,11 +123,26 @@ def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source
         # where a title was guessed, it may have more around it, such as the name of the series
         inside = not reference.sure and back == 1 and len(set(content_tokens(title))) > 1
         if min(share, back) >= ALIKE or inside or (own and max(share, back) >= ALIKE):
-            rest = iter(words)  # `World · Energy` is not the order of `Norway, Energy, World Factbook`
-            ordered = all(word in rest for word in content_tokens(title))
-            rated.setdefault(each.url, ((share + back, ordered), each))
+            rated.setdefault(each.url, ((share + back, _place(content_tokens(title), words)), each))
     best = max((rate for rate, _ in rated.values()), default=None)
     return [each for rate, each in rated.values() if rate == best]
+
+
+def _place(title: Sequence[str], words: Sequence[str]) -> int:
+    """Return where a title stands in a reference, its words in order; -1 if it does not.
+
+    `World · Energy` is not in `Norway, Energy, World Factbook`, and of `World Factbook, Norway · Energy` the last is meant.
+    """
+    at = len(words)
+    for word in reversed(title):
+        at = next((place for place in range(at - 1, -1, -1) if words[place] == word), -1)
+    return at
+
+
+def may_be_meant(reference: Reference, sources: Sequence[Source]) -> list[Source]:
+    """Return the documents that the user can choose from: half of the words of their title are in a reference."""
+    near = {each.url: each for each in sources if alike(each.title, f"{reference.title} {reference.text}") >= HALF}
+    return list(near.values())
 
 
 def _people(csl: dict[str, Any]) -> set[str]:

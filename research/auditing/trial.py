@@ -9,7 +9,6 @@ from research._util.said import say
 from research.citations import without_marks
 from research.citations.marks import Statement
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
-from research.quantities import quantities
 from research.text import clip
 from research.types import Citation
 
@@ -84,33 +83,19 @@ def score(statements: Sequence[AuditedStatement]) -> Score:
     return Score(holds, n, round(p, 6), round(max(0.0, low), 6), round(min(1.0, high), 6))
 
 
-_BROKEN = frozenset({"other_work", "not_listed", "gone", "not_found"})
+_BROKEN = frozenset({"other_work", "not_listed", "gone"})
 """States of a source that the author of the report has to mend."""
-_WORST: tuple[TrialVerdict, ...] = ("contradicted", "unsupported", "partial", "not_checkable", "unverified")
+_WORST: tuple[TrialVerdict, ...] = ("contradicted", "unsupported", "partial", "not_checkable")
 
 
 def to_fix(
     statements: Sequence[AuditedStatement], sources: Mapping[int, AuditedSource], most: int = 3
 ) -> list[AuditedStatement]:
-    """Return the statements to fix first: the false ones, those whose source is invented or gone, and those whose source
-    has another figure.
-    """
-
-    def broken(each: AuditedStatement) -> bool:
-        return any(sources[n].state in _BROKEN for n in each.sources if n in sources)
-
+    """Return the statements to fix first: the false ones, then those whose source is invented or gone."""
+    broken = {n for n, each in sources.items() if each.state in _BROKEN}
     wrong = [
         each
         for each in statements
-        if each.verdict in FAILS
-        or (each.verdict == "not_checkable" and broken(each))
-        or (each.verdict == "unverified" and _other_figure(each))
+        if each.verdict in FAILS or (each.verdict == "not_checkable" and broken & set(each.sources))
     ]
     return sorted(wrong, key=lambda each: (_WORST.index(each.verdict), each.n))[:most]
-
-
-def _other_figure(each: AuditedStatement) -> bool:
-    """Return whether a statement has a figure that the closest passage lacks, and that passage has another of its unit."""
-    there = [q for q in quantities(each.quote) if q.kind == "number"]
-    missing = [q for q in quantities(each.text) if q.kind == "number" and not any(q.states(seen) for seen in there)]
-    return any(q.unit == seen.unit for q in missing for seen in there)

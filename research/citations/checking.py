@@ -164,10 +164,10 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
         for form in forms(claim, page.title):
             for sentence, figure in compared(form, page.sentences):
                 if figure is not None:
-                    other.setdefault(page.n, sentence.text)
+                    other.setdefault(page.n, sentence.whole or sentence.text)
                     figures.append(figure)
                 elif quoted or not sentence.quoted:
-                    same.setdefault(page.n, sentence.text)
+                    same.setdefault(page.n, sentence.whole or sentence.text)
     if same:
         return _Found("supported", (VERBATIM,), same)
     if other:

@@ -152,6 +152,11 @@ def without_marks(text: str) -> str:
     return re.sub(r"(?<!\s)\s+([.,;:。，；])", r"\1", bare).strip()
 
 
+def without_quoting(text: str) -> str:
+    """Return a report without the sections that only quote its sources."""
+    return _QUOTING.sub("", text)
+
+
 def statements(text: str) -> list[Statement]:
     """Return the statements of a Markdown text: its sentences and table rows.
 
@@ -201,6 +206,7 @@ _REFERENCES = re.compile(
 )
 
 
+_QUOTING = re.compile(r"\n##{1,2} [^\n]+\n+(?:- [^\n]{0,500}: “[^\n]{1,5000}” ?\[\d{1,9}\](?:\n|\Z))+(?=\n*(?:#|\Z))")
 _INNER = re.compile(r"(?<=[^\W\d_A-Z][ ,’'-])[ ]?\b([A-Z]\w+)")
 """A word with a capital inside a sentence."""
 

@@ -48,6 +48,8 @@ class Sentence(Struct, frozen=True, dict=True):
     """A sentence of a source."""
 
     text: str
+    whole: str = ""
+    """The sentence that it is the beginning of, if it is not all of it."""
 
     @property
     def quoted(self) -> bool:
@@ -112,6 +114,9 @@ def stated(source: Source) -> Iterator[Sentence]:
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence)
+                first, _, more = sentence.partition("; ")
+                if more[:1].isdigit() and ": " in first:  # `Ships: 3 sold in 2024; 2 without crew`
+                    yield Sentence(first, sentence)
         listed_below = bullet and (colon or listed_below)
         colon = text.endswith((":", "："))
         spoken = colon and len(tokens_of(text)) > 1  # not `Observation:`

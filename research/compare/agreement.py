@@ -12,6 +12,7 @@ from msgspec import Struct
 from research.citations import statements, without_marks
 from research.citations.checking import check_claim
 from research.citations.forgetting import restated
+from research.citations.marks import without_quoting
 from research.citations.verbatim import Token, rounds, tokens_of
 from research.types import HOLDS, Source
 
@@ -72,7 +73,7 @@ def agreement(answers: Mapping[str, str]) -> list[Compared]:
 
 
 def _statements(text: str) -> list[str]:
-    found = [each for each in statements(text) if not each.heading]
+    found = [each for each in statements(without_quoting(text)) if not each.heading]
     cited = [each for each in found if each.numbers]
     return list(dict.fromkeys(without_marks(each.text) for each in cited or found))
 

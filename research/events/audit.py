@@ -45,6 +45,8 @@ class Given(Struct, frozen=True, omit_defaults=True):
     title: str = ""
     address: str = ""
     """Where it was read: a web address or the name of a file; empty if it was pasted."""
+    chosen: dict[int, str] = {}
+    """Addresses of the documents that the user says are meant, by the number of the source."""
 
 
 class AuditedSource(Struct, frozen=True, omit_defaults=True):
@@ -64,6 +66,8 @@ class AuditedSource(Struct, frozen=True, omit_defaults=True):
     """Number of statements that cite it."""
     ledger: int = 0
     """Its number `[n]` in the run's report; 0 if it was not read."""
+    candidates: dict[str, str] = {}
+    """Titles of the documents that may be meant, by address; empty if one was read."""
 
 
 class Opinion(Struct, frozen=True, omit_defaults=True):

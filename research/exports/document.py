@@ -240,8 +240,8 @@ def left(sent: Sequence[Sent], say: Words) -> str:
 
 
 def _outcome(view: RunView, say: Words) -> str:
-    checked = view.given is not None and view.outcome == "answered"
-    words = say("Report checked" if checked else OUTCOMES[view.outcome] if view.outcome else "Still running")
+    ended = {"answered": "Report checked", "no_evidence": "Nothing could be judged"} if view.given else {}
+    words = say({**OUTCOMES, **ended}[view.outcome] if view.outcome else "Still running")
     if view.outcome != "partly_answered" or len(view.parts) < 2:
         return words
     good = sum(part.status == "answered" for part in view.parts)

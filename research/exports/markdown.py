@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from research.events.view import RunView
 from research.exports.blocks import UNSEEN
 from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Note, Reference, checked, left, references
-from research.exports.numbering import by_first_use
+from research.exports.numbering import by_first_use, without_quotes
 from research.exports.words import Words, words_of
 from research.text import clip
 
@@ -48,7 +48,7 @@ def markdown(view: RunView) -> str:
         _front(view),
         f"# {plain(clip(' '.join(view.question.split()), 200))}",
         f"**{say('Answer')}:** {plain(view.short)}" if view.short else "",
-        _closed(prose(view.report.strip())),
+        _closed(prose(without_quotes(view).strip())),
         _section(say("References"), [_reference(each) for each in references(view, say)]),
         _section(say("Checked"), [_note(each) for each in checked(view, say)]),
         _section(say("Plots"), _plots(view.images, say)),

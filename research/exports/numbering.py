@@ -13,16 +13,14 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from research.citations import MARK, cited, normalised
-from research.citations.marks import LARGEST, around_code
+from research.citations.marks import LARGEST, around_code, without_quoting
 from research.events.view import RunView
 from research.types import Source
 
-_QUOTES = re.compile(r"\n### [^\n]+\n+(?:- [^\n]{0,500}: “[^\n]{1,5000}” ?\[\d{1,9}\]\n?)+\s*\Z")
-
 
 def without_quotes(view: RunView) -> str:
-    """Return the report of an answer without a last section that only quotes its sources: their list does so too."""
-    return _QUOTES.sub("", view.report) if view.outcome in ("answered", "partly_answered") else view.report
+    """Return the report of an answer without the sections that only quote its sources: their list does so too."""
+    return without_quoting(view.report) if view.outcome in ("answered", "partly_answered") else view.report
 
 
 def numbering(view: RunView, report: str | None = None) -> dict[int, int]:

@@ -56,6 +56,9 @@ class _Writer(Sheet):
         self.space(4)
         self.blocks(document.body)
         self.note(document.left)
+        for note in document.checked:
+            if not note.items:  # it says what the signs behind the marks mean
+                self.note(note.text)
         for each in document.charts:
             self.heading(each.title, 2)
             self.plot(each.picture)
@@ -64,9 +67,9 @@ class _Writer(Sheet):
             self.heading(say("References"))
             for source in document.references:
                 self.reference(source)
-        if document.checked:
+        if notes := [note for note in document.checked if note.items]:
             self.heading(say("Checked"))
-            for note in document.checked:
+            for note in notes:
                 self.spans([Span(note.text)])
                 self.items([[Span(item, code=note.addresses)] for item in note.items])
                 self.space(2)

@@ -92,6 +92,7 @@ _CHINESE: Final = {
     "Page {page} of {all}": "第 {page} 页，共 {all} 页",
     "Still running": "仍在运行",
     "Report checked": "报告已核查",
+    "Nothing could be judged": "没有可判断的陈述",
     "Answered": "已回答",
     "Partly answered": "部分已回答",
     "Answered; the last verdict on the answer is FAIL": "已回答；对答案的最后评判是“未通过”（FAIL）",

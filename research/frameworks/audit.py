@@ -18,7 +18,7 @@ from research.auditing.record import Record
 from research.auditing.references import Reference
 from research.auditing.styles import Report, read
 from research.auditing.sums import miscounts
-from research.auditing.trial import judged, opinions
+from research.auditing.trial import judged, opinions, score
 from research.citations import Statement, check_statements, without_marks
 from research.citations.checking import check_claim
 from research.errors import ConfigError, LimitReached
@@ -55,7 +55,7 @@ def audit(
     given = run.context.journal.given
     if given is None:
         raise ConfigError("framework 'audit' checks a report, not a question; start it with `audit FILE`")
-    trial = _Trial(run, read(given.text), sources)
+    trial = _Trial(run, read(given.text), sources, given.chosen)
     # The user has given the report, so its addresses may be opened after a document of the user's was read, too.
     run.context.guard.allow_from_user("\n".join([given.text, *(each.url for each in trial.report.sources)]))
     yield from trial.open()
@@ -70,6 +70,8 @@ def audit(
     with speaking(run.language):
         record = trial.record(given.title)
         text, written = record.headline, record.markdown
+    if outcome == "answered" and not score(record.statements).judged:
+        outcome = "no_evidence"
     uncited = tuple(each.text for each in trial.statements.values() if each.verdict == "no_source")
     return Answer(text, outcome, written, Checked(citations, uncited))
 
@@ -77,8 +79,8 @@ def audit(
 class _Trial:
     """One report on trial."""
 
-    def __init__(self, run: Run, report: Report, most: int) -> None:
-        self.run, self.report = run, report
+    def __init__(self, run: Run, report: Report, most: int, chosen: dict[int, str]) -> None:
+        self.run, self.report, self.chosen = run, report, chosen
         self.miscounts = miscounts(report.body)
         self.statements: dict[int, AuditedStatement] = {}
         uncited = set(report.uncited)
@@ -146,29 +148,35 @@ class _Trial:
             missing = say("the report has no such entry in its list of sources")
             unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
         yield from self._found(unlisted)
-        listed = [(n, each) for n, each in wanted if not each.unlisted]
+        yield from self._open_own({n: self.chosen[n] for n, _ in wanted if n in self.chosen})
+        listed = [(n, each) for n, each in wanted if not each.unlisted and n not in self.chosen]
         if "search" not in self.run.recipe.tools:
             return
         for start in range(0, len(listed), TOGETHER):
             batch = listed[start : start + TOGETHER]
-            asked = {
-                n: {"query": clip(f"{each.author} {each.title}".strip() or each.text, _QUERY)} for n, each in batch
-            }
-            hits = yield from self._use("search", asked)
-            meant = {
-                n: link_states.best_matches(each, [s for s in hits[n].sources if s.url.startswith(LIBRARY)])
-                for n, each in batch
-            }
-            to_read = {n: {"url": own[0].url, "goal": self._goal(n)} for n, own in meant.items() if len(own) == 1}
-            seen = (yield from self._use("visit", to_read)) if to_read else {}
+            own = yield from self._search({n: f"{each.author} {each.title}".strip() or each.text for n, each in batch})
+            meant = {n: link_states.best_matches(each, own[n]) for n, each in batch}
+            near = yield from self._search({n: self._goal(n) for n, found in meant.items() if not found})
             with speaking(self.run.language):
-                found = [
-                    self._read(n, replace(each, url=""), seen[n], own=True)
-                    if n in seen
-                    else self._state(n, "not_found", _unclear(meant[n]))
+                unclear = [
+                    self._unclear(n, meant[n] or link_states.may_be_meant(each, [*near[n], *own[n]]))
                     for n, each in batch
+                    if len(meant[n]) != 1
                 ]
-            yield from self._found(found)
+            yield from self._found(unclear)
+            yield from self._open_own({n: found[0].url for n, found in meant.items() if len(found) == 1})
+
+    def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
+        """Return the documents of the user's that are found for each source."""
+        seen = yield from self._use("search", {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
+        return {n: [each for each in found.sources if each.url.startswith(LIBRARY)] for n, found in seen.items()}
+
+    def _open_own(self, addresses: dict[int, str]) -> Steps[None]:
+        """Read documents of the user's."""
+        seen = yield from self._use("visit", {n: {"url": url, "goal": self._goal(n)} for n, url in addresses.items()})
+        with speaking(self.run.language):
+            found = [self._read(n, replace(self.report.sources[n - 1], url=""), seen[n], own=True) for n in addresses]
+        yield from self._found(found)
 
     def leave_rest(self) -> Steps[None]:
         """Say of the sources that nobody looked for why that is so."""
@@ -183,9 +191,17 @@ class _Trial:
             ]
         yield from self._found(rest)
 
+    def _unclear(self, n: int, meant: Sequence[Source]) -> AuditedSource:
+        """Return a source without an address of which no document was read, with those that may be meant."""
+        if not meant:
+            return self._state(n, "not_found", say("it has no address, and none of your documents has its title"))
+        titles = "; ".join(f"“{each.title}”" for each in meant[:_BESIDE])
+        why = say("it may be any of several of your documents: {titles}", titles=titles)
+        return replace(self._state(n, "not_found", why), candidates={each.url: each.title for each in meant})
+
     def _use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
         calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
-        seen = yield from self.run.use(Reply(text="", calls=calls))
+        seen = (yield from self.run.use(Reply(text="", calls=calls))) if calls else ()
         return dict(zip(arguments, seen, strict=True))
 
     def _goal(self, n: int) -> str:
@@ -246,14 +262,6 @@ class _Trial:
         texts = self.run.context.ledger.sources
         alone = {n: check_claim(found.text, [each for each in texts if each.n == n])[0] for n in beside[:_BESIDE]}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
-
-
-def _unclear(meant: Sequence[Source]) -> str:
-    """Return why no document was read for a source without an address."""
-    if not meant:
-        return say("it has no address, and none of your documents has its title")
-    titles = "; ".join(f"“{each.title}”" for each in meant[:_BESIDE])
-    return say("it may be any of several of your documents: {titles}", titles=titles)
 
 
 def _numbered(statement: Statement, ledger: dict[int, int]) -> Statement:

@@ -7,9 +7,13 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.run import head
+from pages.parts.shared import home as open_home
 from research import audit
 from research.config.settings import load
+from research.events.view import fold
 from research.workbench.workbench import Workbench
+from tests.workers import LONG_S
 
 Visit = Callable[..., AppTest]
 REPORT = "# Ports\n\nHamburg moved 8 million boxes in 2023 [1].\n\n## Sources\n[1] Ports of the sea, 2023."
@@ -28,7 +32,11 @@ def test_the_result_says_what_to_fix_first_and_offers_a_corrected_copy(visit: Vi
     assert not app.exception
     shown = "\n".join(element.value for element in [*app.markdown, *app.subheader])
     assert "No statement of this report could be judged." in shown
-    assert "Fix first" in shown and "Hamburg moved 8 million boxes" in shown
+    assert "Fix first" not in shown  # what could not be checked is not wrong
+    assert "Nothing could be judged" in shown and "Answered" not in shown
+    assert ":green" not in shown
+    row = Workbench(load(home=home)).store.run(view.run)
+    assert head.dot(row) == ":gray[:material/help:]" and head.state(row) == "Nothing could be judged"  # on every list
     assert app.button(key="check-research").label == "Research what broke"
     assert not [each for each in app.text_input if each.label == "Follow-up question"]
 
@@ -54,3 +62,30 @@ def test_a_checked_report_has_its_own_verdict_and_says_each_finding_once(visit: 
     assert "Answered" not in shown and "No citations" not in shown
     assert shown.count("Check of") == 1 and shown.count("21.4%") == 1
     assert app.get("download_button")
+
+
+NOT_CLEAR = """# France
+
+The unemployment rate of France was 21.4% in 2024 [1].
+
+## Sources
+[1] CIA World Factbook: France
+"""
+
+
+def test_of_several_documents_the_user_chooses_the_one_that_is_meant(visit: Visit, home: Path) -> None:
+    bench = Workbench(load(home=home))
+    view = audit(NOT_CLEAR, workbench=bench)
+    assert [each.verdict for each in view.statements.values()] == ["not_checkable"]
+    assert view.outcome == "no_evidence"
+    app = visit(home, "check", run=view.run)
+    assert app.button(key="check-again").disabled
+    (box,) = [each for each in app.selectbox if each.label == "CIA World Factbook: France"]
+    assert "France · Economy" in box.options
+    box.select("library://factbook/france/economy").run()
+    app.button(key="check-again").click().run()
+    assert not app.exception
+    (again,) = [row for row in bench.store.runs() if row.id != view.run]
+    assert open_home.bench().engine.wait(again.id, LONG_S)
+    (judged,) = fold(bench.store.events(again.id)).statements.values()
+    assert judged.verdict == "contradicted"

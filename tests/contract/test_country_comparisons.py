@@ -6,6 +6,7 @@ import pytest
 
 import research
 from research.search.library.library import Library
+from research.types import HOLDS
 from research.workbench.workbench import Workbench
 
 pytestmark = pytest.mark.examples(3)
@@ -141,3 +142,29 @@ def test_the_list_of_a_region_is_read_but_not_searched(bench: Workbench) -> None
 def test_a_measure_is_calculated_from_two_cited_lines(bench: Workbench, question: str, said: str) -> None:
     view = research.run(question, workbench=bench)
     assert said in view.answer.split("\n### ")[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What are the five most populous countries in Africa?",
+        "Which country in Europe has the highest GDP per capita?",
+        "Which country of South America has the lowest unemployment rate?",
+    ],
+)
+def test_each_sentence_and_row_of_a_ranking_is_cited_and_checked(bench: Workbench, question: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert not view.uncited
+    assert [each.claim for each in view.citations if each.status not in HOLDS] == []
+
+
+def test_the_rows_of_several_lists_claim_no_rank_and_are_checked(bench: Workbench) -> None:
+    view = research.run("Which country in Asia has the highest GDP per capita?", workbench=bench)
+    assert "| Qatar | $110,900 | 2024 est. [13] |" in view.report
+    assert [each.claim for each in view.citations if each.status not in HOLDS and "|" in each.claim] == []
+
+
+def test_a_ranking_that_ends_in_a_tie_says_why_it_is_longer(bench: Workbench) -> None:
+    view = research.run("Which six countries in Europe have the highest median age?", workbench=bench)
+    assert "The last of them are tied, so more countries are listed than were asked for." in view.report
+    assert not view.uncited

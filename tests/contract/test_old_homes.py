@@ -157,9 +157,15 @@ def same(
     for key in [key for key in expected if key.endswith(".html")]:
         expected[key] = without_style(expected[key])
         found = {**found, key: without_style(found[key])}
+    for key in [key for key in expected if key == "markdown" or key.endswith(".md")]:
+        expected[key] = without_quotes(expected[key])
+        found = {**found, key: without_quotes(found[key])}
     for key in [key for key in expected if key == "markdown" or key.endswith((".md", ".html", ".docx", ".pdf"))]:
         expected[key] = by_first_use(without_addresses(expected[key]))
         found = {**found, key: by_first_use(as_before(found[key]))}
+    for key in [key for key in expected if key.endswith(".pdf")]:  # what was checked now stands below the answer
+        expected[key] = without_pages(expected[key])
+        found = {**found, key: without_pages(found[key])}
     text = text_of(without_agent_status(found))
     if json.loads(text) == expected:
         return
@@ -235,9 +241,25 @@ def without_style(lines: Sequence[str]) -> list[str]:
     """Return the lines of a page without its stylesheet, which may change, without charts, which are new, and without
     the list of quotes behind an answer, which the sources have too."""
     text = re.sub(r"<style>.*?</style>", "", "\n".join(lines), flags=re.S)
-    text = re.sub(r"<h4>(?:Evidence|依据)</h4>\s*<ul>(?:(?!</?ul>).)*</ul>\s*(?=</section>)", "", text, flags=re.S)
+    text = re.sub(
+        r"\s*<h[34]>(?:Evidence|依据|Conclusion|结论)</h[34]>\s*<ul>(?:(?!</?ul>).)*</ul>\s*(?=</section>|<h)",
+        "",
+        text,
+        flags=re.S,
+    )
     chart = r"<h3>[^<]*</h3>\s*<img [^>]*>\s*<div[^>]*><table>.*?</table></div>"
     return re.sub(chart, "", text, flags=re.S).split("\n")
+
+
+def without_quotes(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a Markdown export without the sections of quotes, which the references have too."""
+    quotes = r"^#{2,3} [^\n]+\n+(?:- [^\n]*: “[^\n]*” \[\d+\]\n)+\n*(?=#)"
+    return re.sub(quotes, "", "\n".join(lines), flags=re.M).split("\n")
+
+
+def without_pages(words: Sequence[str]) -> list[str]:
+    """Return the words of a PDF whatever their order, without the numbers of its pages and the heading of the checks."""
+    return sorted(word for word in words if not word.isdigit() and word not in ("Page", "of", "Checked"))
 
 
 def text_of(value: Any) -> str:

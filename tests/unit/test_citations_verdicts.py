@@ -508,6 +508,7 @@ HEADS = "| 非洲排名 | 国家 | 总人口 | 年份 |\n|---|---|---|---|\n"
         f"{BOTTOM}| 1 | Niger | 27,320,000 | 2025 [2] |",
         "Nigeria has the largest total population in Africa: 244,343,870 [2].",
         "Ethiopia has a total population of 121,372,632 [2].",
+        "Population, total in Africa: 3 of 3 countries have a figure, 2025 [2].",
         "日本的出生时预期寿命为85.2岁（2024年） [1]。",
         "摩纳哥的出生时预期寿命在全世界最长：89.8岁（2024年估计） [1]。",
         "非洲总人口最多的国家是尼日利亚和埃塞俄比亚 [2]。",
@@ -547,6 +548,10 @@ def test_a_ranking_has_the_figure_and_the_rank_of_each_name(claim: str) -> None:
         "Nigeria has the largest total population: 244,343,870 [2].",
         "Nigeria has the largest total population in Africa and in the world: 244,343,870 [2].",
         "Niger has a total population of 244,343,870 [2].",
+        "Population, total in Africa: 2 of 3 countries have a figure, 2025 [2].",
+        "Population, total in Africa: 3 of 4 countries have a figure, 2025 [2].",
+        "Population, total in Africa: 3 of 3 countries have a figure, 2024 [2].",
+        "Population, total in Asia: 3 of 3 countries have a figure, 2025 [2].",
         "日本的出生时预期寿命为86.7岁 [1]。",
         "日本的出生时预期寿命在全世界最长：85.2岁 [1]。",
         "非洲总人口最多的国家是埃塞俄比亚和尼日利亚 [2]。",
@@ -558,3 +563,8 @@ def test_a_ranking_has_the_figure_and_the_rank_of_each_name(claim: str) -> None:
 )
 def test_a_spoiled_claim_about_a_ranking_is_not_ticked(claim: str) -> None:
     assert check(claim, RANKINGS)[-1].status not in HOLDS
+
+
+def test_the_quote_of_a_counted_part_is_the_whole_line() -> None:
+    (found,) = check("Population, total in Africa: 3 of 3 countries have a figure, 2025 [2].", RANKINGS)
+    assert found.quote == AFRICA.split("\n")[0]

@@ -62,3 +62,9 @@ def test_the_run_that_took_less_is_named_with_the_difference() -> None:
     near = verdict([run(FRANCE, "x", 1_000), run(FRANCE, "x", 990)])
     assert near == replace(near, tokens=None)
     assert isinstance(near, Verdict)
+
+
+def test_quotes_behind_an_answer_are_no_statements_of_it() -> None:
+    quotes = f"{FRANCE}\n\n### Evidence\n\n- France · Economy: “Real GDP 2024: $3.732 trillion (2024 est.)” [1]\n"
+    found = verdict([run(quotes), run(FRANCE)])
+    assert (found.kind, found.shared, found.statements) == ("same", 1, 1)

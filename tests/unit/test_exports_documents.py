@@ -615,3 +615,41 @@ def test_a_last_page_is_not_nearly_empty() -> None:
 
     ends = [len(found[-1].splitlines()) for found in map(pages, range(24, 44, 2)) if len(found) == 2]
     assert ends and min(ends) > 6
+
+
+PARTS = """# Kenya
+
+## Its capital
+
+The capital is Nairobi [1].
+
+### Evidence
+
+- Kenya · Government: “Capital, name: Nairobi” [1]
+
+## Its population
+
+It has 55 million people [2].
+
+## Conclusion
+
+- Kenya · People: “Population, total: 55 million” [2]
+"""
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_the_quotes_of_each_part_stand_with_their_sources_only(form: str) -> None:
+    sources = (replace(source(1, "Kenya · Government"), quote="Capital, name: Nairobi"), source(2, "Kenya · People"))
+    citations = (Citation(1, "The capital is Nairobi.", "supported", "Capital, name: Nairobi"),)
+    made = FORMATS[form].make(run_of(*sources, report=PARTS, citations=citations), ())
+    shown = made if isinstance(made, str) else made.decode()
+    assert "Evidence" not in shown and "Conclusion" not in shown
+    assert shown.count("Capital, name: Nairobi") == 1
+    assert "Its population" in shown
+
+
+def test_what_the_signs_mean_stands_below_the_answer_of_a_pdf() -> None:
+    citations = (Citation(1, "France grew by 2 %.", "calculated"),)
+    view = run_of(source(1, "France"), report="France grew by 2 % [1].", citations=citations)
+    text = PdfReader(io.BytesIO(pdf(view))).pages[0].extract_text()
+    assert text.index("[1]=") < text.index("= 1 calculated") < text.index("References")

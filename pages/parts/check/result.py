@@ -6,6 +6,7 @@ from collections import Counter
 from functools import partial
 
 import streamlit as st
+from msgspec.structs import replace
 
 from pages.parts.run import downloads
 from pages.parts.shared import private
@@ -56,6 +57,7 @@ def verdict(bench: Workbench, view: RunView) -> None:
             if place == 1:
                 st.subheader(t("Fix first"), anchor=False)
             _statement(place, each)
+        _choices(bench, view)
         _actions(bench, view, record)
 
 
@@ -117,6 +119,33 @@ def _statement(place: int, each: AuditedStatement) -> None:
         f"{place}\\. {plain(clip(each.text, SHOWN))} :{color}-badge[:material/{icon}: {t(word)}]"
         + (f"  \n:small[{plain(clip(why, SHOWN))}]" if why else "")
     )
+
+
+def _choices(bench: Workbench, view: RunView) -> None:
+    """Let the user say which document is meant by a source that may be several, and check again."""
+    open_ = [each for each in view.audited.values() if each.candidates]
+    if not open_ or view.given is None:
+        return
+    st.subheader(t("Which document is meant?"), anchor=False)
+    chosen = dict(view.given.chosen)
+    for each in open_:
+        address = st.selectbox(
+            plain(clip(each.name, SHOWN)),
+            list(each.candidates),
+            index=None,
+            format_func=each.candidates.__getitem__,
+            placeholder=t("Choose a document"),
+            key=f"meant-{view.run}-{each.n}",
+        )
+        chosen |= {each.n: address} if address else {}
+    if st.button(t("Check again"), key="check-again", icon=":material/gavel:", disabled=chosen == view.given.chosen):
+        try:
+            given = replace(view.given, chosen=chosen)
+            run_id = bench.engine.start(view.question, view.recipe, given=given).run_id
+        except REFUSED as error:
+            private.refused(bench, error, t("No run was started"))
+            return
+        st.switch_page("pages/check.py", query_params={"run": run_id})
 
 
 def _actions(bench: Workbench, view: RunView, record: Record) -> None:

@@ -45,10 +45,8 @@ def state(row: RunRow) -> str:
     """Return the state of a run in a few words."""
     if row.damaged:
         return t("Damaged")
-    if row.outcome == "answered" and row.recipe.framework == AUDIT:
-        return t("Checked")
     if row.outcome:
-        return t(titles.ENDINGS[row.outcome])
+        return titles.ending(row.outcome, audit=row.recipe.framework == AUDIT)
     if row.status == "paused":
         return t("Failed") if row.answer else t("Paused")
     return t("Interrupted") if is_interrupted(row) else t("Running")
@@ -59,7 +57,7 @@ def look(row: RunRow) -> tuple[str, str]:
     if row.damaged:
         return "red", "broken_image"
     if row.outcome:
-        return titles.look(row.outcome)
+        return titles.look(row.outcome, audit=row.recipe.framework == AUDIT)
     if row.status == "paused" and row.answer:  # why it cannot continue
         return titles.look("failed")
     if row.status == "paused" or is_interrupted(row):
@@ -168,12 +166,10 @@ def badge(view: RunView, row: RunRow) -> str:
         colour, icon, words = "orange", "pause_circle", t("Paused")
     elif view.plan_waits:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
-    elif view.given is not None and view.outcome == "answered":
-        colour, icon, words = "blue", "gavel", t("Checked")
     else:
-        outcome = view.outcome or "failed"
-        colour, icon = titles.look(outcome)
-        words = t(titles.ENDINGS[outcome])
+        outcome, audit = view.outcome or "failed", view.given is not None
+        colour, icon = titles.look(outcome, audit=audit)
+        words = titles.ending(outcome, audit=audit)
     return f":{colour}-badge[:material/{icon}: {words}]"
 
 

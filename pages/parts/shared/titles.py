@@ -38,9 +38,23 @@ TINTS = {"green": "#2c8a50", "orange": "#b06c12", "red": "#cc4a3d", "blue": "#3a
 """These colours in tables and charts, legible on the page in both themes; the sign and the word say the same."""
 
 
-def look(outcome: str) -> tuple[str, str]:
-    """Return colour and Material symbol of an outcome."""
+CHECKS = {
+    "answered": ("blue", "gavel", later("Checked")),
+    "no_evidence": ("gray", "help", later("Nothing could be judged")),
+}
+"""Colour, Material symbol and title of an outcome of a check, which answers nothing and is no verdict on the report."""
+
+
+def look(outcome: str, *, audit: bool = False) -> tuple[str, str]:
+    """Return colour and Material symbol of an outcome; `audit`: of a check of a report."""
+    if audit and outcome in CHECKS:
+        return CHECKS[outcome][:2]
     return LOOKS.get(outcome, ("orange", "flag"))
+
+
+def ending(outcome: str, *, audit: bool = False) -> str:
+    """Return the title of an outcome; `audit`: of a check of a report."""
+    return t(CHECKS[outcome][2] if audit and outcome in CHECKS else ENDINGS[outcome])
 
 
 def framework(name: str) -> str:

@@ -18,7 +18,6 @@ _DIVIDED = {"Asia", "Central Asia", "Europe"}
 """Places that readers may expect to have other countries."""
 _DATED = re.compile(r"([(（])(?:([^()（）]*)[,，] ?)?((?:1[5-9]|20)\d\d[^()（）,，]*)([)）])$")
 """The year behind a figure, with the remark before it."""
-_COVERED = re.compile(r"countries have a figure(, \d{4}(?: to \d{4})?)?")
 
 
 def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
@@ -33,6 +32,8 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         lines.append(_top(found, named, w))
         if ranking.first > 1 or found.after:
             lines.append(_table(found, named, w))
+        if len(found.rows) > ranking.first > 1:
+            lines.append(w["last_tied"])
         if found.territories:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
     elif ranking.kind == "count":
@@ -66,13 +67,15 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
+    one = len(found.covered) == 1  # no list states the rank among the countries of several lists
+    heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:
         dated = _DATED.search(row.fact.value)
         rest = f"{dated[1]}{dated[2]}{dated[4]}" if dated and dated[2] else ""
         value = f"{row.fact.value[: dated.start()]}{rest}" if dated else row.fact.value
         rank, year = 1 + figures.index(row.amount.value), dated[3] if dated else "–"
-        lines.append(f"| {rank} | {row.name} | {value.strip()} | {year} [{row.fact.n}] |")
+        lines.append(f"{f'| {rank} ' if one else ''}| {row.name} | {value.strip()} | {year} [{row.fact.n}] |")
     return "\n".join(lines)
 
 
@@ -90,14 +93,12 @@ def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
 
 
 def _covered(each: Coverage, w: dict[str, str]) -> str:
-    """Return how many countries of a region have a figure, and of which years."""
-    match = _COVERED.search(each.fact.line)
-    years = re.findall(r"\d{4}", match[1] or "") if match else []
-    said = ""
-    if years:
-        span = years[0] if len(years) == 1 else w["to"].format(a=years[0], b=years[-1])
-        said = f"（{span}年）" if w["language"] == "zh" else f", {span}"
-    return w["figures"].format(have=each.have, all=each.all, place=_named(each.place, w), years=said, n=each.fact.n)
+    """Return how many countries of a region have a figure, and of which years: in English in the words of the list."""
+    said, _, _ = each.fact.line.partition(";")
+    years = re.findall(r"\d{4}", said.partition(" countries have a figure")[2])
+    span = w["to"].format(a=years[0], b=years[-1]) if len(years) > 1 else "".join(years)
+    named = {"place": _named(each.place, w), "years": f"（{span}年）" if span else ""}
+    return w["figures"].format(said=said, have=each.have, all=each.all, n=each.fact.n, **named)
 
 
 def _named(place: str, w: dict[str, str]) -> str:
