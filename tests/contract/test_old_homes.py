@@ -258,8 +258,9 @@ def without_quotes(lines: Sequence[str]) -> list[str]:
 
 
 def without_pages(words: Sequence[str]) -> list[str]:
-    """Return the words of a PDF whatever their order, without the numbers of its pages and the heading of the checks."""
-    return sorted(word for word in words if not word.isdigit() and word not in ("Page", "of", "Checked"))
+    """Return the words of a PDF whatever their order, without its page numbers and the heading of the checks."""
+    text = re.sub(r"\bPage \d+ of \d+\b", " ", " ".join(words))
+    return sorted(word for word in text.split() if word != "Checked")
 
 
 def text_of(value: Any) -> str:
