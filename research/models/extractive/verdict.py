@@ -121,8 +121,6 @@ class Reading(Struct, frozen=True):
     """Names of the question that the documents contain."""
     unknown: tuple[str, ...] = ()
     """Names of the question that no document contains."""
-    unsaid: tuple[str, ...] = ()
-    """Words of the question in neither the best sentence nor the one that led to its document."""
     stated: bool = True
     """Whether the sentences answer the question; if not, the documents only mention the things named."""
 
@@ -164,3 +162,11 @@ class Verdict(Struct, frozen=True):
     """The answers from tables of the library, one for each part of the question."""
     doubt: tuple[str, ...] = ()
     """Columns or tables that the question does not tell apart."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts that it states, each once."""
+        stated = (*(self.reading.quotes if self.reading else ()), *(self.ranked.facts if self.ranked else ()))
+        found = (each.fact for each in (*self.group, *self.findings))
+        led = (fact for each in self.led for fact in each.facts)
+        return tuple(dict.fromkeys((*stated, *self.quotes, *found, *led)))
