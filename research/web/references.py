@@ -30,7 +30,6 @@ _NAMES = {
 }
 """How a field is called; any other keeps its own name."""
 _JOINED = {"Authors": "; ", "Editors": "; ", "Keywords": "; ", "Pages": "–"}
-_HIDDEN = frozenset(("TY", "ER", "ID"))
 
 _MARKS = "\u0308\u0301\u0300\u0302\u0303\u0304\u0307\u0306\u030c\u030b\u0327\u0328\u030a\u0323\u0331"
 _ACCENTS = dict(zip("\"'`^~=.uvHckrdb", _MARKS, strict=True))

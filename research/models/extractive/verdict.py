@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -166,7 +167,7 @@ class Verdict(Struct, frozen=True):
     @property
     def facts(self) -> tuple[Fact, ...]:
         """The facts that it states, each once."""
-        stated = (*(self.reading.quotes if self.reading else ()), *(self.ranked.facts if self.ranked else ()))
+        told = [each.facts for each in (self.ranked, *self.led) if each]
         found = (each.fact for each in (*self.group, *self.findings))
-        led = (fact for each in self.led for fact in each.facts)
-        return tuple(dict.fromkeys((*stated, *self.quotes, *found, *led)))
+        prose = self.reading.quotes if self.reading else self.quotes
+        return tuple(dict.fromkeys((*prose, *found, *chain(*told))))

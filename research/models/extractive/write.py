@@ -17,10 +17,6 @@ from research.models.extractive.question import Question
 from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import over_all
 from research.models.extractive.write_table import tabular
-from research.text import clip
-
-_QUESTION = 200
-"""Most characters of a question in the sentence that refuses it."""
 
 _WORDS = {
     "en": {
@@ -223,41 +219,30 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         memory_note = _memory(verdict.reading.quotes, remembered, w)
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
-        none = w["none"].format(question=clip(verdict.question.text, _QUESTION))
         closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
-        return "\n\n".join([none, *_closest(closest, w)])
+        return "\n\n".join([w["none"].format(question=verdict.question.text), *_closest(closest, w)])
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += [w["understood"].format(written=given, name=title(name)) for given, name in shown.question.guessed]
-    led = [fact for each in verdict.led for fact in each.facts]
-    facts = dict.fromkeys([*(f.fact for f in (*verdict.group, *verdict.findings)), *led])
-    quoted = [note(fact) for fact in facts]
+    quoted = [note(fact) for fact in verdict.facts]
     if shown.missing and not shown.question.relation:
         head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
-    memory_note = _memory(list(facts), remembered, w)
+    memory_note = _memory(verdict.facts, remembered, w)
     return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
 
 
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of an answer from prose: the best sentences verbatim, then one of each other document."""
     first = reading.best[0]
+    unknown = [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     if not reading.stated:
         known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
-        said = [w["unsaid"].format(known=known), *_unknown(reading, w)]
-        return [" ".join(said), *_closest(list(map(note, reading.quotes)), w)]
+        return [w["unsaid"].format(known=known), *unknown, *_closest(list(map(note, reading.quotes)), w)]
     best = [note(fact).removeprefix("- ") for fact in reading.best]
     title, quote, line = best[0].partition("“")
     bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
     head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
-    return [
-        *head,
-        *_unknown(reading, w),
-        *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else []),
-    ]
-
-
-def _unknown(reading: Reading, w: dict[str, str]) -> list[str]:
-    """Return a sentence with the names of the question that no document contains; none if there are no such names."""
-    return [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
+    others = [f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else []
+    return [*head, *unknown, *others]
 
 
 def _closest(lines: list[str], w: dict[str, str]) -> list[str]:
