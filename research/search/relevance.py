@@ -11,7 +11,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from research._util.glossary import terms
-from research._util.sentences import sentences
+from research._util.sentences import sentences, sentences_of, unwrapped
 from research.text import clip, content_tokens, has_cjk, line_tokens
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ the limit is used."""
 _DICE = 0.5
 """Least Dice coefficient of a Chinese and an English word that say the same: the labels that contain both, of those of each."""
 
-_LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
-_CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*")
+_CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*", re.S)
 
 
 def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) -> list[float]:
@@ -132,8 +131,10 @@ def best_quote(texts: Sequence[str], goal: str, limit: int = QUOTE) -> str:
     if not any(served):
         return ""
     _, text = pairs[max(range(len(pairs)), key=lambda i: (served[i], -len(pairs[i][0])))]
-    lines = [match.span() for match in _LINE.finditer(text)]
-    start, end = _best(text, lines, goal, _NEAR, limit)
+    flat = text.replace("\n", " ")
+    start, end = _best(text, _spans(flat, unwrapped(text.split("\n")), 0), goal, _NEAR, limit)
+    if end - start > limit:
+        start, end = _best(text, _spans(flat, sentences_of(flat[start:end]), start), goal, _NEAR, limit)
     if end - start <= limit:
         return text[start:end]
     clauses = [match.span() for match in _CLAUSE.finditer(text, start, end)]
@@ -141,6 +142,16 @@ def best_quote(texts: Sequence[str], goal: str, limit: int = QUOTE) -> str:
     chosen = clip(text[inner:outer].rstrip(), limit - 2)
     cut = outer < end and not chosen.endswith("…")
     return f"{'…' if inner > start else ''}{chosen}{'…' if cut else ''}"
+
+
+def _spans(text: str, pieces: Sequence[str], start: int) -> list[tuple[int, int]]:
+    """Return where pieces of a text stand in it, in their order, from `start` on; without blank ones."""
+    found = []
+    for piece in filter(str.strip, pieces):
+        start = text.index(piece, start)
+        found.append((start, start + len(piece)))
+        start += len(piece)
+    return found
 
 
 def beginning(text: str, limit: int = QUOTE) -> str:

@@ -327,6 +327,18 @@ def test_figures_differences_and_the_pareto_front_are_described_in_text(visit: V
     assert scatter.alt == "Best for their cost: 1 · ReAct / Full history (100 %)"
 
 
+def test_few_questions_are_followed_by_their_answers_and_the_statistics_are_folded(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "101", "rewoo/full": "100"})
+    app = visit(home, "evaluate", evaluation="mine")
+    assert not app.exception
+    (folded,) = [each for each in app.expander if each.label.startswith("Statistics")]
+    assert len(folded.get("vega_lite_chart")) == len(app.get("vega_lite_chart")) > 0
+
+
+def test_the_name_of_an_evaluation_says_its_questions_in_words(visit: Visit, home: Path) -> None:
+    assert visit(home, "evaluate").text_input(key="evaluate-name").placeholder.startswith("World Factbook, English")
+
+
 def test_without_a_certain_difference_the_page_says_how_many_more_questions_would_decide(
     visit: Visit, home: Path
 ) -> None:

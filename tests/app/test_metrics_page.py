@@ -150,3 +150,9 @@ def test_two_users_never_share_a_ledger(tmp_path: Path) -> None:
     assert reading.ledger(Workbench(load(home=tmp_path, user=one))) is books[1]
     for bench in benches:
         bench.store.close()
+
+
+def test_a_checked_report_is_not_an_answered_question(visit: Visit, home: Path) -> None:
+    add(home, "one", "react")
+    add(home, "two", "audit")
+    assert tiles(visit(home, "metrics", since="all"))["Finished runs"] == "1"

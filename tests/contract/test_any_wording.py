@@ -38,6 +38,14 @@ def test_a_paraphrase_is_answered_from_the_line_that_it_asks_for(bench: Workbenc
     assert answer in view.answer
 
 
+def test_a_fact_that_is_not_what_was_asked_is_refused_before_it_is_quoted(bench: Workbench) -> None:
+    view = asked(bench, "Who will win the next election in Brazil?")
+    refusal, quotes = view.answer.split("### Closest passages found")
+    assert view.outcome == "no_evidence"
+    assert "The sources do not answer the question “Who will win the next election in Brazil?”." in refusal
+    assert "4 October 2026”" in quotes and "**" not in quotes
+
+
 def test_a_clause_whose_words_could_mean_any_label_is_answered_from_the_one_before(bench: Workbench) -> None:
     view = asked(bench, "What's the tallest mountain in Papua New Guinea, and how high is it?")
     assert view.outcome == "answered", view.answer

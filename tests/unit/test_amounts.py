@@ -109,7 +109,7 @@ def test_a_difference_has_the_scale_and_unit_that_fit(one: str, two: str, differ
         chosen="A",
         computed=True,
     )
-    said = answer(verdict, "en", [], [])
+    said = answer(verdict, "en", [])
     assert f"The difference in exports is **{difference}**. [1] [2]" in said
 
 
@@ -119,7 +119,7 @@ def test_a_difference_has_the_scale_and_unit_that_fit(one: str, two: str, differ
 def test_a_ratio_has_digits_that_say_something(one: str, two: str, ratio: str) -> None:
     found = tuple(Finding(name, Target("Exports"), fact(value, name)) for name, value in (("A", one), ("B", two)))
     q = Question("Which?", ("A", "B"), frozenset(), (Target("Exports"),), (), "compare")
-    said = answer(Verdict(q, findings=found, chosen="A", computed=True), "en", [], [])
+    said = answer(Verdict(q, findings=found, chosen="A", computed=True), "en", [])
     assert f"The figure for A is **{ratio} times** that for B." in said
 
 
@@ -138,7 +138,7 @@ def test_different_years_are_said() -> None:
         Finding("A", Target("Exports"), fact("$5 billion", "A")),
         Finding("B", Target("Exports"), fact("$4 billion", "B", "Exports 2021", 2)),
     )
-    said = answer(Verdict(q, findings=findings, chosen="A", computed=True), "en", [], [])
+    said = answer(Verdict(q, findings=findings, chosen="A", computed=True), "en", [])
     assert "The figures are of different years: A 2024, B 2021." in said
 
 

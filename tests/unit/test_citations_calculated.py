@@ -123,7 +123,7 @@ def report(one: str, two: str, operation: str, language: str) -> tuple[str, list
         hindrance=obstacle,
         computed=not obstacle,
     )
-    text = answer(verdict, language, [], []).partition("\n\n###")[0]
+    text = answer(verdict, language, []).partition("\n\n###")[0]
     return text, [Source(fact.n, fact.url, fact.title, fact.line) for fact in facts]
 
 

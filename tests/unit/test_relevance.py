@@ -53,3 +53,13 @@ def test_of_lines_that_fit_equally_well_one_beside_the_words_that_it_lacks_is_qu
 )
 def test_a_chinese_word_is_also_looked_for_in_english(chinese: str, english: set[str]) -> None:
     assert ways(chinese) == {chinese, *english}
+
+
+def test_a_sentence_over_several_lines_is_quoted_whole() -> None:
+    text = (
+        "Kestrel opened its second yard, which the city had asked for.\nThe share of ferries on time fell "
+        "from 96 percent to\n91 percent, because of the storms in the winter. Nobody was hurt."
+    )
+    assert best_quote([text], "ferries on time", 110) == (
+        "The share of ferries on time fell from 96 percent to\n91 percent, because of the storms in the winter."
+    )

@@ -113,7 +113,7 @@ def draw(bench: Workbench) -> Chosen | None:
         )
     with st.spinner(t("Reading the questions")):
         dataset = _built_in(name, split)
-    return Chosen(f"{dataset.name} {split}", _first(dataset, f"{name}-{split}"), dataset)
+    return Chosen(f"{_called(name)}, {t(SPLIT[split])}", _first(dataset, f"{name}-{split}"), dataset)
 
 
 def _called(name: str) -> str:

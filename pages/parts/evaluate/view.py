@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 import streamlit as st
@@ -17,7 +18,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
 from pages.parts.shared.words import clock, cost, count, lasted, money, short, when
 from research.errors import REFUSED, ConfigError, StoreUnavailable
-from research.evaluation import Plan
+from research.evaluation import Evaluation, Plan
 from research.evaluation.background import Evaluations, Progress
 from research.evaluation.findings import findings
 from research.evaluation.report import markdown
@@ -28,6 +29,8 @@ from research.workbench.worlds import name_of
 
 TICK_S, REST_S = 1.0, 5.0
 """Polling intervals in seconds while it is active, and when it is not (for changes by other processes)."""
+ENOUGH = 10
+"""Number of questions from which the charts and tables are shown at once."""
 PARTS = 10
 """Number of times the results are redrawn while the evaluation runs."""
 
@@ -48,18 +51,28 @@ def show(bench: Workbench, name: str) -> None:
         plan, found = standing.saved.plan, standing.found
         names = words.labels(plan.candidates)
         verdict.draw(plan, found, names)
-        measure = results.measure(found)
-        left, right = st.columns(2, gap="medium")
-        with left:
-            charts.forest(plan, found, measure, names)
-        with right:
-            charts.scatter(plan, found, measure, names)
-        results.pairs(found, measure, names)
-        questions.draw(bench, plan, found, names)
-        results.tables(plan, found, names)
-        charts.matrix(plan, found, measure)
+        if len(plan.questions) >= ENOUGH:
+            _statistics(plan, found, names)
+            questions.draw(bench, plan, found, names)
+        else:
+            questions.draw(bench, plan, found, names)
+            with st.expander(t("Statistics, which say little about so few questions"), type="compact"):
+                _statistics(plan, found, names)
     elif not jobs.working(name):
         st.markdown(t("No results yet. Resume this evaluation, or start another one."))
+
+
+def _statistics(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
+    """Draw the charts and tables of the metrics."""
+    measure = results.measure(found)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        charts.forest(plan, found, measure, names)
+    with right:
+        charts.scatter(plan, found, measure, names)
+    results.pairs(found, measure, names)
+    results.tables(plan, found, names)
+    charts.matrix(plan, found, measure)
 
 
 def _part(standing: Progress) -> int:

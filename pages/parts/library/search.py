@@ -20,7 +20,7 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
     home.until_ready()
     try:
         with st.spinner(t("Searching")):
-            hits = bench.library.scored(query, MOST, [collection] if collection else None)
+            hits = bench.library.to_the_point(query, MOST, [collection] if collection else None)
     except (ToolError, ConfigError) as error:
         st.error(plain(str(error)))
         return
@@ -28,6 +28,8 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
         st.caption(t("Nothing found. Try different or fewer words."))
     elif all(hit.cosine is None for hit in hits):
         st.caption(t("Keyword matches only: the semantic index is still being built."))
+    elif all(hit.words is None for hit in hits):
+        st.caption(t("No document contains these words. These are the closest in meaning:"))
     for hit in hits:
         _hit(hit)
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from pages.parts.shared import address, filters, period, titles
 from pages.parts.shared.language import later, t
+from research.defaults import AUDIT
 from research.store import EVALUATED, Filters, RunRow
 from research.workbench.workbench import Workbench
 
@@ -34,11 +35,12 @@ def chosen_period() -> str:
 
 
 def runs_in_period(bench: Workbench) -> list[RunRow]:
-    """Return the runs in the chosen period, newest first, before the other filters."""
+    """Return the runs in the chosen period, newest first, before the other filters; a checked report answers nothing."""
     name = chosen_period()
     since = time.time() - _SECONDS[name] if name in _SECONDS else None
     hidden = "" if filters.switched_on(EVALUATIONS) else EVALUATED
-    return bench.store.runs(limit=_EVERY, filters=Filters(since=since, not_tagged=hidden))
+    rows = bench.store.runs(limit=_EVERY, filters=Filters(since=since, not_tagged=hidden))
+    return [row for row in rows if row.recipe.framework != AUDIT]
 
 
 def draw(rows: Sequence[RunRow]) -> list[RunRow]:

@@ -15,7 +15,6 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
 from pages.parts.shared.words import ago, lasted
 from research.store import RunRow
-from research.text import clip
 
 SHORT, LONG, ROW_PX = 6, 14, 35
 """Visible rows while a run is open and while none is, and the height of a row in pixels."""
@@ -132,7 +131,7 @@ def show(run_id: str) -> None:
 def _links(rows: Sequence[RunRow]) -> None:
     for row, repeats in zip(rows[:LINKS], _repeats(rows), strict=False):
         recipe = f"{titles.framework(row.recipe.framework)} / {titles.context(row.recipe.context)}"
-        words = recipe if repeats else clip(" ".join(row.question.split()), 90)
+        words = recipe if repeats else " ".join(row.question.split())
         indent = "\u2003" if repeats else ""
         label = f"{indent}{head.dot(row)} {plain(words)} :small[:gray[{head.state(row)} · {ago(row.created)}]]"
         address.link(label, f"runs-link-{row.id}", width="stretch", run=row.id, round="")

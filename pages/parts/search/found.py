@@ -13,6 +13,7 @@ from pages.parts.memory import similar
 from pages.parts.run import head
 from pages.parts.shared.language import later, t
 from pages.parts.shared.words import ago
+from research._util.sentences import sentences
 from research.errors import REFUSED, ToolError
 from research.exports.blocks import content, parse
 from research.store import EVALUATED, Filters, RunRow
@@ -26,8 +27,8 @@ KINDS: Final = {
     "document": later("Library"),
 }
 """Title of each kind, in the order of the results."""
-BEFORE, SHOWN = 60, 200
-"""Characters of an excerpt before the first word found, and in all."""
+TITLE, SHOWN, LONGEST = 60, 200, 500
+"""Characters of a title; of an excerpt of several sentences; and of one that is a single sentence."""
 KNOWN = 200
 """Maximum number of runs with the longest word that are looked through for the others."""
 
@@ -43,10 +44,15 @@ class Found(Struct, frozen=True):
     page: str
     query: Mapping[str, str]
     """The address parameters that open it."""
+    near: bool = False
+    """Whether it has none of the words and is only similar in meaning."""
 
 
 def everything(bench: Workbench, query: str, kinds: Sequence[str], most: int) -> tuple[list[Found], list[str]]:
-    """Return at most `most` results of each kind, and the reasons why a part could not be searched."""
+    """Return at most `most` results of each kind, and the reasons why a part could not be searched.
+
+    Results that are only similar in meaning are returned when no other is found.
+    """
     searches: Mapping[str, Callable[[Workbench, str, int], list[Found]]] = {
         "run": _runs,
         "report": _reports,
@@ -62,12 +68,12 @@ def everything(bench: Workbench, query: str, kinds: Sequence[str], most: int) ->
             continue
         except REFUSED as error:
             problems.append(str(error))
-    return found, problems
+    return [each for each in found if not each.near] or found, problems
 
 
 def _runs(bench: Workbench, query: str, most: int) -> list[Found]:
     rows = [row for row in _rows(bench, query) if _has(row.question, query)]
-    return [_run(row, "run", clip(_words(row.answer), SHOWN)) for row in rows[:most]]
+    return [_run(row, "run", _excerpt(row.answer, query)) for row in rows[:most]]
 
 
 def _reports(bench: Workbench, query: str, most: int) -> list[Found]:
@@ -96,19 +102,28 @@ def _memory(bench: Workbench, query: str, most: int) -> list[Found]:
         entry = match.entry
         about = f"{t(memory_filters.KIND_NAMES[entry.kind])} · {ago(entry.time)}"
         text = _words(entry.text)
-        title = similar.subject(entry) or clip(text, BEFORE)
-        found.append(Found("memory", title, clip(text, SHOWN), about, "pages/memory.py", {"entry": entry.id}))
+        title = similar.subject(entry) or clip(text, TITLE)
+        to, near = {"entry": entry.id}, match.word_rank is None
+        found.append(
+            Found("memory", title, _excerpt(entry.text, query), _way(about, near), "pages/memory.py", to, near)
+        )
     return found
 
 
 def _documents(bench: Workbench, query: str, most: int) -> list[Found]:
     found = []
-    for hit in sorted(bench.library.scored(query, most), key=lambda hit: hit.words is None):
+    for hit in sorted(bench.library.to_the_point(query, most), key=lambda hit: hit.words is None):
         passage = hit.passage
         to = {"doc": passage.url, "quote": passage.quote}
-        about = collections.title(hit.collection)
-        found.append(Found("document", passage.title, _excerpt(passage.quote, query), about, "pages/library.py", to))
+        near = hit.words is None
+        about = _way(collections.title(hit.collection), near)
+        excerpt = _excerpt(passage.quote, query)
+        found.append(Found("document", passage.title, excerpt, about, "pages/library.py", to, near))
     return found
+
+
+def _way(about: str, near: bool) -> str:
+    return f"{about} · {t('similar meaning')}" if near else about
 
 
 def _has(text: str, query: str) -> bool:
@@ -117,12 +132,13 @@ def _has(text: str, query: str) -> bool:
 
 
 def _excerpt(text: str, query: str) -> str:
-    """Return the text around the first word of the query in it."""
-    line = _words(text)
-    folded = line.casefold()
-    first = min((place for word in query.casefold().split() if (place := folded.find(word)) >= 0), default=0)
-    start = max(0, first - BEFORE)
-    return clip(("…" if start else "") + line[start:], SHOWN)
+    """Return the first sentence that has a word of the query, and those after it for which there is room."""
+    said = [" ".join(sentence.split()) for sentence in sentences(content(parse(text, cited=False)))]
+    words = query.casefold().split()
+    first = next((n for n, each in enumerate(said) if any(word in each.casefold() for word in words)), 0)
+    room = [sum(map(len, said[first:end])) for end in range(first + 2, len(said) + 1)]
+    fitting = 1 + sum(size <= SHOWN for size in room)
+    return clip(" ".join(said[first : first + fitting]), LONGEST)
 
 
 def _words(text: str) -> str:

@@ -91,14 +91,12 @@ def read(prose: Prose) -> Reading | None:
     quoted = {said.page.n for said in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
     order = [page.n for page in pages if page.n in others][: CITED - len(quoted)]
-    unsaid = wanted.asked - first.held or (frozenset() if stated else wanted.asked)
     return Reading(
         best=tuple(said.fact for said in best),
         others=tuple(others[n] for n in order),
         span=first.things[0] if one else _figure(first, kind, prose) if stated else "",
         known=tuple(name for name in prose.names if name not in unknown),
         unknown=tuple(unknown),
-        unsaid=tuple(word for at, word in wanted.words.items() if at in unsaid)[::-1],
         stated=stated,
     )
 

@@ -58,8 +58,16 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
 def _handed_in(evidence: Evidence, items: Sequence[Solved]) -> Iterator[str]:
     """Yield the last reply: the answers to the questions, and what they are worth."""
     answered = [(each.question, each.verdict, _answer(each.evidence, each.verdict)) for each in items]
-    text = _joined(answered) if len(answered) > 1 else answered[0][2]
+    shown = [_refused(*each) for each in answered]
+    text = _joined(shown) if len(shown) > 1 else shown[0][2]
     yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(answered, evidence.planned), "</answer>")
+
+
+def _refused(question: str, verdict: Verdict, text: str) -> Answered:
+    """Return an answer; that of a question whose parts all stay open says so before it quotes what was found."""
+    if answers(verdict) and all(part.status == "not_found" for part in judged(question, verdict, text)):
+        text = answer(Verdict(verdict.question, closest=verdict.facts), language_of(question))
+    return question, verdict, text
 
 
 class Solved(NamedTuple):
@@ -350,8 +358,7 @@ def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
 
 def _answer(evidence: Evidence, verdict: Verdict) -> str:
     """Return the verdict as a report."""
-    queries = [str(step.arguments.get("query")) for step in evidence.steps if step.name == "search"]
-    said = answer(verdict, language_of(evidence.question), queries, evidence.remembered)
+    said = answer(verdict, language_of(evidence.question), evidence.remembered)
     held = [] if answers(verdict) or verdict.doubt else columns_of(evidence)
     return "\n\n".join(
         [said, *([_TABLES[language_of(evidence.question)].format(tables="; ".join(held))] if held else [])]

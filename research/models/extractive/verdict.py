@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -121,8 +122,6 @@ class Reading(Struct, frozen=True):
     """Names of the question that the documents contain."""
     unknown: tuple[str, ...] = ()
     """Names of the question that no document contains."""
-    unsaid: tuple[str, ...] = ()
-    """Words of the question in neither the best sentence nor the one that led to its document."""
     stated: bool = True
     """Whether the sentences answer the question; if not, the documents only mention the things named."""
 
@@ -164,3 +163,11 @@ class Verdict(Struct, frozen=True):
     """The answers from tables of the library, one for each part of the question."""
     doubt: tuple[str, ...] = ()
     """Columns or tables that the question does not tell apart."""
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts that it states, each once."""
+        told = [each.facts for each in (self.ranked, *self.led) if each]
+        found = (each.fact for each in (*self.group, *self.findings))
+        prose = self.reading.quotes if self.reading else self.quotes
+        return tuple(dict.fromkeys((*prose, *found, *chain(*told))))

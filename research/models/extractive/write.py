@@ -83,7 +83,7 @@ _WORDS = {
         "count": "{subject} has {count} of them: {value} [{n}].",
         "yes": "Yes.",
         "no": "No.",
-        "none": "**No answer found.** The sources found for {queries} do not answer this question. "
+        "none": "**No answer found.** The sources do not answer the question “{question}”. "
         "Try other words, or add a document or a web search that covers it.",
         "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], compared with {others}.",
@@ -95,7 +95,7 @@ _WORDS = {
         "more": "What the other passages say",
         "and": ", ",
         "besides": "; ",
-        "unsaid": "**No answer found.** The passages on {known} do not state what is asked ({unsaid}). "
+        "unsaid": "**No answer found.** The passages on {known} do not say what is asked. "
         "Try the words that the documents use, or add a document that has the answer.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest passages found",
@@ -168,7 +168,7 @@ _WORDS = {
         "count": "{subject} 共有 {count} 个：{value} [{n}]。",
         "yes": "是。",
         "no": "否。",
-        "none": "**没有找到答案。** 按{queries}检索到的来源不能回答这个问题。请换一种问法，或添加相关的文档或网络搜索。",
+        "none": "**没有找到答案。** 来源没有回答“{question}”这个问题。请换一种问法，或添加相关的文档或网络搜索。",
         "also": "没有找到：{missing}。",
         "winner": "{name}的{label}{which}：{value} [{n}]，而{others}。",
         "against": "**{name}**的{label}：{value} [{n}]，而{others}。",
@@ -179,7 +179,7 @@ _WORDS = {
         "more": "其他段落写道",
         "and": "、",
         "besides": "，",
-        "unsaid": "**没有找到答案。** 关于{known}的段落未提到所问的内容（{unsaid}）。请改用文档中的用词，或添加包含答案的文档。",
+        "unsaid": "**没有找到答案。** 关于{known}的段落没有说明所问的内容。请改用文档中的用词，或添加包含答案的文档。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的段落",
         "understood": "“{written}”理解为 {name}。",
@@ -196,8 +196,8 @@ _YES_NO = re.compile(
 )
 
 
-def answer(verdict: Verdict, language: str, queries: list[str], remembered: frozenset[Fact] = frozenset()) -> str:
-    """Return the report; without findings, what was looked for.  It marks the sources that are only `remembered`."""
+def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozenset()) -> str:
+    """Return the report; without findings, that there are none.  It marks the sources that are only `remembered`."""
     w = _WORDS[language]
     zh = language == "zh"
     shown = chinese.verdict(verdict) if zh else verdict
@@ -221,33 +221,30 @@ def answer(verdict: Verdict, language: str, queries: list[str], remembered: froz
         memory_note = _memory(verdict.reading.quotes, remembered, w)
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
-        tried = w["and"].join(f"“{title(query)}”" for query in queries[:6] or [verdict.question.text])
         closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
-        return "\n\n".join([tidy(w["none"].format(queries=tried)), *_closest(closest, w)])
+        return "\n\n".join([w["none"].format(question=verdict.question.text), *_closest(closest, w)])
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += [w["understood"].format(written=given, name=title(name)) for given, name in shown.question.guessed]
-    led = [fact for each in verdict.led for fact in each.facts]
-    facts = dict.fromkeys([*(f.fact for f in (*verdict.group, *verdict.findings)), *led])
-    quoted = [note(fact) for fact in facts]
+    quoted = [note(fact) for fact in verdict.facts]
     if shown.missing and not shown.question.relation:
         head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
-    memory_note = _memory(list(facts), remembered, w)
+    memory_note = _memory(verdict.facts, remembered, w)
     return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
 
 
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of an answer from prose: the best sentences verbatim, then one of each other document."""
     first = reading.best[0]
+    unknown = [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     if not reading.stated:
         known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
-        unsaid = w["and"].join([*reading.unsaid, *reading.unknown]) or "?"
-        return [w["unsaid"].format(known=known, unsaid=unsaid), *_closest(list(map(note, reading.quotes)), w)]
+        return [w["unsaid"].format(known=known), *unknown, *_closest(list(map(note, reading.quotes)), w)]
     best = [note(fact).removeprefix("- ") for fact in reading.best]
     title, quote, line = best[0].partition("“")
     bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
     head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
-    head += [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
-    return [*head, *([f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else [])]
+    others = [f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else []
+    return [*head, *unknown, *others]
 
 
 def _closest(lines: list[str], w: dict[str, str]) -> list[str]:
