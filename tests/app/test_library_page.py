@@ -157,6 +157,15 @@ def test_search_results_show_how_they_were_found(visit: Visit, home: Path, paper
     assert not app.get("progress")  # no figure that the list is not sorted by
 
 
+def test_what_is_only_similar_in_meaning_is_shown_only_when_no_document_has_the_words(
+    visit: Visit, home: Path, papers: Path
+) -> None:
+    rare = texts(visit(home, "library", q="basalt"))
+    assert "keyword match" in rare and ":small[:gray[similar meaning]]" not in rare
+    other = texts(visit(home, "library", q="xylophone"))
+    assert "No document contains these words." in other and "keyword match" not in other
+
+
 def test_a_search_within_a_collection_returns_only_its_documents(visit: Visit, home: Path, papers: Path) -> None:
     app = visit(home, "library", q="economy", collection=str(papers))
     assert "France" not in texts(app)

@@ -56,14 +56,6 @@ def test_a_hit_has_its_cosine_and_both_ranks(library: Library, papers: Path) -> 
     assert all(hit.cosine is not None and 0 < hit.cosine <= 1.001 for hit in hits)
 
 
-def test_a_reader_sees_what_holds_the_rare_words_and_others_only_when_nothing_does(library: Library) -> None:
-    library.embed_missing()
-    assert len(library.scored("basalt")) == 3, "two are only similar in meaning"
-    assert [hit.passage.title for hit in library.to_the_point("basalt", 10)] == ["Moon"]
-    assert [hit.passage.title for hit in library.to_the_point("the moon or basalts", 10)] == ["Moon"]
-    assert [hit.words for hit in library.to_the_point("quartz", 10)] == [None] * 3
-
-
 def test_a_forgotten_collection_is_hidden_until_it_is_restored(library: Library, papers: Path) -> None:
     library.embed_missing()
     (url,) = [each.url for each in library.documents(str(papers), "moon")]

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from pages.parts.library import collections
+from pages.parts.library import collections, search
 from pages.parts.memory import filters as memory_filters
 from pages.parts.memory import similar
 from pages.parts.run import head
@@ -112,7 +112,7 @@ def _memory(bench: Workbench, query: str, most: int) -> list[Found]:
 
 def _documents(bench: Workbench, query: str, most: int) -> list[Found]:
     found = []
-    for hit in sorted(bench.library.to_the_point(query, most), key=lambda hit: hit.words is None):
+    for hit in search.to_the_point(bench.library.scored(query, most)):
         passage = hit.passage
         to = {"doc": passage.url, "quote": passage.quote}
         near = hit.words is None

@@ -63,10 +63,6 @@ class Library:
         scope = ranking.scope(connection, collections)
         return searching.hits(connection, query, limit, scope, self._by_meaning)
 
-    def to_the_point(self, query: str, limit: int, collections: Sequence[str] | None = None) -> list[searching.Hit]:
-        """Search as `scored` does, for a reader: without results that lack the rare words which others have."""
-        return searching.to_the_point(self._file.connection(), query, self.scored(query, limit, collections))
-
     def open(self, url: str) -> Document:
         """Return the whole document, also for the address of cells in it, which ends in `#B2:B9`.
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain, zip_longest
@@ -25,8 +23,6 @@ _QUOTED = 5
 """Passages per document to choose its quote from."""
 DEPTH = 50
 """Passages from each of the two rankings to fuse, at least."""
-_HELD = 0.25
-"""Share of the best result's words, rare ones counting more, that the others have: no question of 305 lost its document."""
 
 
 class Hit(Struct, frozen=True):
@@ -103,21 +99,6 @@ def hits(
         )
         for document in ranking.unrepeated(query, quotes)
     ]
-
-
-def to_the_point(connection: sqlite3.Connection, query: str, found: Sequence[Hit]) -> list[Hit]:
-    """Return the results that hold about as much of the query as the best one, rare words counting more; all if none does."""
-    total: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
-    held = Counter[str]()
-    for word in ranking.query_words(query):
-        rows = connection.execute(
-            """SELECT DISTINCT url FROM words JOIN passages ON passages.id = words.rowid
-            JOIN documents ON documents.id = document WHERE words MATCH ?""",
-            [f'"{word}"'],
-        ).fetchall()
-        held.update({url: math.log((1 + total) / len(rows)) for (url,) in rows})
-    least = _HELD * max((held[hit.passage.url] for hit in found), default=0)
-    return [hit for hit in found if held[hit.passage.url] >= least]
 
 
 def _quote(document: Document, texts: Sequence[str], nearest: str, query: str, limit: int) -> str:
