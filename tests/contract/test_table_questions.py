@@ -229,7 +229,7 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen/rainfall.csv", "How many stations are above 200 metres?", "**2** different values of station"),
         ("unseen/bakery.csv", "How many orders have not been paid?", "**3** rows"),
         ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity where customer is Hotel Astra"),
-        ("unseen3/rivers.csv", "How long is the Ghiri?", "Ghiri, Asia: length **3,390 km**"),
+        ("unseen3/rivers.csv", "How long is the Ghiri?", "Ghiri: length **3,390 km**"),
         ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant where Borough is Northfield"),
         ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue where country is"),
         ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技时，图书馆借阅.csv中共有**2**行"),
@@ -270,7 +270,7 @@ def shops(folder: Path) -> Path:
         ("What were the takings of Quayside in February 2026?", "Quayside, February 2026: takings **180 EUR** [1]"),
         ("Which shop has takings lower than its budget in January 2026?", "**Mill Lane**: takings **320 EUR**, below budget 400 EUR [1]"),
         ("Which shops had takings higher than their budget?", "**Mill Lane**: takings **820 EUR**, above budget 810 EUR [1]"),
-        ("客服部有多少人不满意？", "部门为客服部时，不满意人数合计为**18**"),
+        ("客服部有多少人不满意？", "客服部：不满意人数为**18**"),
     ],
 )  # fmt: skip
 def test_a_plain_question_about_a_table_is_answered_and_checked(

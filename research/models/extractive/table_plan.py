@@ -55,18 +55,18 @@ class Plan(Struct, frozen=True):
     """None counts rows."""
     group: PColumn | None
     filters: tuple[Filter, ...]
-    periods: tuple[Period, ...]
-    time: PColumn | None
-    limits: tuple[tuple[PColumn, Limit], ...]
-    most: bool
-    many: int
+    periods: tuple[Period, ...] = ()
+    time: PColumn | None = None
+    limits: tuple[tuple[PColumn, Limit], ...] = ()
+    most: bool = True
+    many: int = 0
     """How many members of a ranking are asked for; 0 for one, -1 for all."""
-    rank: int
-    aggregate: str
+    rank: int = 1
+    aggregate: str = ""
     """SUM, AVG, MAX, MIN, COUNT or MEDIAN."""
-    wide: tuple[tuple[str, PColumn], ...]
+    wide: tuple[tuple[str, PColumn], ...] = ()
     """Columns that are one measure in different years."""
-    score: float
+    score: float = 0.0
     each: str = ""
     """The period whose sums are averaged: `month` in `the average per month`."""
     absolute: bool = False
@@ -135,10 +135,6 @@ class _Planner(Measured):
             periods=tuple(self.periods),
             time=self._time(column),
             limits=(*limits, *self.against),
-            most=True,
-            many=0,
-            rank=1,
-            aggregate="",
             wide=tuple(self.wide.items()),
             score=1 + 0.8 * len(chosen) + 0.3 * bool(limits or self.against),
         )
@@ -155,8 +151,7 @@ class _Planner(Measured):
         column = found.column if found else alike[0] if len(alike) == 1 else None
         if column is None:
             return None
-        filters, score = tuple(chosen), 1.8
-        return Plan(self.table, "lookup", column, None, filters, (), None, (), True, 0, 1, "", (), score)
+        return Plan(self.table, "lookup", column, None, tuple(chosen), score=1.8)
 
     def _doubt(self) -> Doubt | None:
         if self.found is None or self.strangers():
