@@ -47,7 +47,8 @@ def skeleton(kind: Any) -> Any:
         tag = kind.__struct_config__.tag
         return made | ({"type": tag} if tag else {})
     if origin is dict or kind is dict or kind is Any:
-        return {"n": "x" if get_args(kind)[1:] == (str,) else 1}
+        key, value = get_args(kind) or (str, Any)
+        return {"1" if key is int else "n": "x" if value is str else 1}
     return {bool: True, int: 1, float: 1, str: "x", bytes: ""}[kind]
 
 
