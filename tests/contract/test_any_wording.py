@@ -231,3 +231,16 @@ def test_a_refusal_says_so_once_and_its_own_sentences_need_no_source(bench: Work
     assert view.outcome == "no_evidence"
     assert view.report.startswith("**No answer found.**") and view.report.count("No answer found") == 1
     assert view.uncited == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "understood"),
+    [
+        ("What is the captial of Khazakstan?", "Astana", "“captial” was understood as capital."),
+        ("How many poeple live in Ghana?", "35,336,133 (2025 est.)", "“poeple” was understood as people."),
+    ],
+)
+def test_a_misspelt_word_is_understood_and_named(bench: Workbench, question: str, short: str, understood: str) -> None:
+    view = asked(bench, question)
+    assert (view.outcome, view.short) == ("answered", short)
+    assert understood in view.answer

@@ -305,6 +305,32 @@ def test_a_conversation_about_a_table_goes_on(bench: Workbench, own_library: Pat
         run = view.run
 
 
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("When does the lease of Quayside end?", "31 March 2027"),
+        ("Who manages Mill Lane?", "Ada Byrne"),
+        ("Where is Quayside?", "Leith"),
+        ("How many people work at Quayside?", "9"),
+        ("What is the rent of Mill Lane each year?", "48,000 EUR"),
+        ("How much did Quayside overpay in rent?", ""),
+    ],
+)
+def test_the_cell_of_one_row_is_read(bench: Workbench, own_library: Path, shops: Path, question: str, short: str) -> None:
+    (shops / "leases.csv").write_text(
+        "shop,town,manager,headcount,annual_rent_eur,lease_ends\n"
+        "Mill Lane,Perth,Ada Byrne,7,48000,2026-09-30\nQuayside,Leith,Tom Reid,9,52000,2027-03-31\n",
+        "utf-8",
+    )
+    assert asked(bench, shops, question).short == short
+
+
+def test_a_misspelt_column_is_understood_and_named(bench: Workbench, own_library: Path, shops: Path) -> None:
+    view = asked(bench, shops, "What was the budegt of Quayside in January 2026?")
+    assert (view.outcome, view.short) == ("answered", "500 EUR")
+    assert "“budegt” was understood as budget." in view.answer
+
+
 def test_a_table_of_a_pdf_is_queried(bench: Workbench, own_library: Path, folder: Path) -> None:
     for file in folder.iterdir():
         file.unlink()

@@ -183,6 +183,11 @@ class Evidence:
         return self.subjects if self.searched else self.met
 
     @cached_property
+    def said(self) -> frozenset[str]:
+        """All words of the facts."""
+        return frozenset().union(*(fact.all_tokens for fact in self.facts))
+
+    @cached_property
     def searched(self) -> frozenset[str]:
         """The queries that were searched."""
         return frozenset(str(s.arguments.get("query")) for s in self.steps if s.name in SEARCHES)

@@ -27,6 +27,7 @@ from research.models.extractive.question import (
     parse,
     together,
 )
+from research.models.extractive.spelling import spelt
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
 
@@ -104,8 +105,13 @@ _ORDERED = re.compile(
 
 
 def understood(evidence: Evidence) -> Question:
-    """Return the question of a conversation, grounded."""
-    return grounded(parse(evidence.question, evidence.nameable))
+    """Return the question of a conversation, grounded; with its misspelt words corrected if no label answers it."""
+    found = grounded(parse(evidence.question, evidence.nameable))
+    if found.targets or not mentions(evidence.question):
+        return found
+    text, guessed = spelt(evidence.question, evidence.said)
+    mended = grounded(parse(text, evidence.nameable)) if guessed else found
+    return msgspec.structs.replace(mended, guessed=(*guessed, *mended.guessed)) if mended.targets else found
 
 
 def grounded(question: Question) -> Question:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from msgspec.structs import replace
 
-from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.question import parse
+from research.models.extractive.spelling import spelt
 from research.models.extractive.table_nouns import added
 from research.models.extractive.table_plan import Doubt, Plan, planned
 from research.models.extractive.table_reading import Rows, asked_of, figure, ran, result_of, tables
@@ -22,7 +20,6 @@ _WORLD = "World Factbook"
 _SHOWN, _COLUMNS = 3, 8
 """Tables to name where none answers, and columns of each."""
 _FACTBOOK = "factbook ("
-_PRONOUN = re.compile(r"\b(?:(?P<whose>its|their|his|her)|it|they|he|she)\b", re.I)
 
 
 def solved(evidence: Evidence, acting: bool) -> Verdict | None:
@@ -35,29 +32,15 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
         action = Action("query", {"about": question}, "Look which tables fit.")
         return Verdict(parse(question), actions=(action,)) if acting and not evidence.lessons else None
     described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
-    found: list[Verdict] = []
-    texts = [part.text for part in parts_of(question)]
-    while texts:
-        text = texts.pop(0)
-        plan = planned(text, described)
-        if isinstance(plan, Doubt):
-            return Verdict(parse(question), doubt=plan.options)
-        each = _carried_out(evidence, text, plan, acting) if plan else None
-        if plan is None or each is None:
-            return None
-        found.append(each)
-        texts = [_with_subject(text, plan) for text in texts]
-    actions = tuple(action for each in found for action in each.actions)
-    answers = () if actions else tuple(answer for each in found for answer in each.table)
-    return Verdict(parse(question), actions=actions, table=answers)
-
-
-def _with_subject(text: str, plan: Plan) -> str:
-    """Return a later part of a question with the value that a plan is about in place of pronouns, if it is one."""
-    if len(plan.filters) != 1:
-        return text
-    value = plan.filters[0].value
-    return _PRONOUN.sub(lambda his: value + ("'s" if his["whose"] else ""), text)
+    text, guessed = question, tuple[tuple[str, str], ...]()
+    plan = planned(question, described)
+    if plan is None:
+        text, guessed = spelt(question, frozenset(tokens(step.text)))
+        plan = planned(text, described) if guessed else None
+    if isinstance(plan, Doubt):
+        return Verdict(parse(question), doubt=plan.options)
+    found = _carried_out(evidence, text, plan, acting) if plan else None
+    return replace(found, question=replace(found.question, guessed=guessed)) if found else None
 
 
 def columns_of(evidence: Evidence) -> list[str]:

@@ -210,7 +210,7 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         return w["doubt"].format(options=w["or"].join(f"“{each}”" for each in verdict.doubt))
     if verdict.table:
         found = [tabular(each, language, verdict.question.text) for each in verdict.table]
-        return "\n\n".join(paragraph for each in found for paragraph in each)
+        return "\n\n".join([*(paragraph for each in found for paragraph in each), *_understood(verdict.question, w)])
     if verdict.ranked:
         cited = verdict.ranked.facts
         evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))
@@ -224,12 +224,18 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
         return "\n\n".join([w["none"].format(question=verdict.question.text), *_closest(closest, w)])
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
-    head += [w["understood"].format(written=given, name=title(name)) for given, name in shown.question.guessed]
+    head += _understood(shown.question, w)
     quoted = [note(fact) for fact in verdict.facts]
     if shown.missing and not shown.question.relation:
         head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
     memory_note = _memory(verdict.facts, remembered, w)
     return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
+
+
+def _understood(question: Question, w: dict[str, str]) -> list[str]:
+    """Return how misspelt words were understood."""
+    title: Callable[[str], str] = chinese.title if w["language"] == "zh" else str
+    return [w["understood"].format(written=given, name=title(name)) for given, name in question.guessed]
 
 
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:

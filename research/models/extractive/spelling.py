@@ -1,0 +1,36 @@
+"""Correct the misspelt words of a question: *captial*, *populaton*."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from functools import cache
+from typing import TYPE_CHECKING
+
+from research.text import tokens
+
+if TYPE_CHECKING:
+    from spellchecker import SpellChecker
+
+_WORD = re.compile(r"(?<![\w'’-])[a-z]{5,}(?![\w'’-])")
+"""Matches an English word that is no name."""
+
+
+def spelt(text: str, said: Set[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return a question with its misspelt words corrected, and each of these with the word that was understood.
+
+    A word is misspelt if neither a dictionary nor a source (their words are `said`) has it, and one letter away there is one
+    the dictionary has.
+    """
+    words = [word for word in dict.fromkeys(_WORD.findall(text)) if said.isdisjoint((word, *tokens(word)))]
+    found = [(word, str(meant)) for word in words if word not in _english() and (meant := _english().correction(word))]
+    for word, meant in found:
+        text = re.sub(rf"\b{word}\b", meant, text)
+    return text, tuple(found)
+
+
+@cache
+def _english() -> SpellChecker:
+    from spellchecker import SpellChecker
+
+    return SpellChecker(distance=1)
