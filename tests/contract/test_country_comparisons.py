@@ -30,6 +30,18 @@ pytestmark = pytest.mark.examples(3)
             "| 6 | Greece | 46.8 years | 2025 est. [11] |\n| 6 | Portugal | 46.8 years",
         ),
         ("世界上面积最大的五个国家", "| 2 | 加拿大 |"),
+        ("Which Nordic country spends the largest share of GDP on its military?", "No figure is listed for Iceland."),
+        (
+            "Which EU country has the lowest unemployment?",
+            "**Poland** has the lowest unemployment rate in the European Union",
+        ),
+        (
+            "How many NATO countries have more than 50 million people?",
+            "**6** countries in NATO have a total population",
+        ),
+        ("What is the total population of the Baltic states?", "adds up to **6,044,604**"),
+        ("北欧哪个国家人口最多？", "**瑞典**的总人口在北欧最多"),
+        ("What is the capital of the European Union?", "**Brussels (Belgium), Strasbourg (France)"),
     ],
 )
 def test_all_countries_of_a_place_are_compared(bench: Workbench, question: str, said: str) -> None:
@@ -102,6 +114,18 @@ def test_no_measure_of_a_comparison_is_dropped(bench: Workbench) -> None:
     view = research.run("How do Chile and Peru differ in inflation, unemployment and public debt?", workbench=bench)
     head = view.answer.split("\n### ")[0]
     assert all(head.count(label) == 2 for label in ("Inflation rate", "Unemployment rate", "Public debt"))
+
+
+def test_a_comparison_names_what_has_no_figure(bench: Workbench) -> None:
+    view = research.run(
+        "Which of Denmark, Iceland, Norway and Sweden spends the largest share of GDP on its military?", workbench=bench
+    )
+    assert (view.outcome, view.short) == ("answered", "Norway")
+    assert "Not found: Iceland: Military Expenditures." in view.answer
+
+
+def test_what_a_country_does_with_a_group_is_not_what_it_does_with_all(bench: Workbench) -> None:
+    assert research.run("What are the exports of Germany to the EU?", workbench=bench).outcome == "no_evidence"
 
 
 def test_a_measure_that_is_not_clear_is_not_ranked(bench: Workbench) -> None:

@@ -316,7 +316,9 @@ def test_a_conversation_about_a_table_goes_on(bench: Workbench, own_library: Pat
         ("How much did Quayside overpay in rent?", ""),
     ],
 )
-def test_the_cell_of_one_row_is_read(bench: Workbench, own_library: Path, shops: Path, question: str, short: str) -> None:
+def test_the_cell_of_one_row_is_read(
+    bench: Workbench, own_library: Path, shops: Path, question: str, short: str
+) -> None:
     (shops / "leases.csv").write_text(
         "shop,town,manager,headcount,annual_rent_eur,lease_ends\n"
         "Mill Lane,Perth,Ada Byrne,7,48000,2026-09-30\nQuayside,Leith,Tom Reid,9,52000,2027-03-31\n",

@@ -27,6 +27,7 @@ from research.models.extractive.question import (
     parse,
     together,
 )
+from research.models.extractive.rankings import is_group
 from research.models.extractive.spelling import spelt
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
@@ -205,7 +206,7 @@ def _foreign(question: Question, found: Sequence[Mention]) -> tuple[str, ...]:
         for name in question.names
         if name.lower() not in known
         and usual(name) is None  # a language, or a part of another name
-        and not set(tokens(name)) <= vocabulary() | _REALMS | _CALENDAR
+        and (is_group(name) or not set(tokens(name)) <= vocabulary() | _REALMS | _CALENDAR)
         and not any(name.lower() in words or words in name.lower() for words in covered)
         and name not in question.doubtful
     )

@@ -95,12 +95,17 @@ _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’.\-](?=[^\W\d_]))*")
 
 
 @cache
-def _known() -> dict[str, str]:
-    """Return the usual name by every name of a country, in lower case."""
+def named(code: str) -> str:
+    """Return the name that sources use of a country, by its ISO 3166 code."""
     from babel import Locale
 
-    english = Locale("en").territories
-    usual = {code: _USUAL.get(code, english.get(code, code)) for code in {*countries().values(), *_MORE.values()}}
+    return _USUAL.get(code) or str(Locale("en").territories.get(code, code))
+
+
+@cache
+def _known() -> dict[str, str]:
+    """Return the usual name by every name of a country, in lower case."""
+    usual = {code: named(code) for code in {*countries().values(), *_MORE.values()}}
     for code, name in (("WLS", "United Kingdom"), ("SCT", "United Kingdom"), ("ENG", "United Kingdom")):
         usual[code] = name
     found = {name: usual[code] for name, code in {**countries(), **_MORE}.items() if len(name) > 1}

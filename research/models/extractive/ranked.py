@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from msgspec.structs import replace
+
 from research._util.amounts import Amount, code, written
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import as_query
+from research.models.extractive.places import usual
 from research.models.extractive.rankings import TITLE, Ranking, Table, address, measure, table
 from research.models.extractive.verdict import Coverage, Ranked, Verdict
 
@@ -50,6 +53,17 @@ def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, bool] | None:
         return None
     if len(found) < len(tables) and len(tables) == 1:
         return None
+    if ranking.group is None:
+        return _answered(finder, ranking, label, found)
+    group = ranking.group
+    found = [replace(each, rows=tuple(row for row in each.rows if group.has(row.name))) for each in found]
+    given = {usual(row.name) or row.name for each in found for row in each.rows}
+    answer = _answered(finder, ranking, label, [each for each in found if each.rows]) if given else None
+    return (replace(answer[0], without=tuple(sorted(group.names - given))), answer[1]) if answer else None
+
+
+def _answered(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
+    """Return the answer from the lists of all regions, and whether it was calculated."""
     if ranking.kind == "top":
         return _top(ranking, label, found), False
     if ranking.kind == "count":
@@ -75,11 +89,16 @@ def _read(finder: Finder, evidence: Evidence, ranking: Ranking, label: str, plac
 def _complete(ranking: Ranking, read: Table) -> bool:
     """Return whether the rows that decide were read: those at one end, or all of them."""
     ranks = [row.rank for row in read.rows if row.rank]
-    if ranking.kind == "top":
+    if ranking.kind == "top" and not ranking.group:
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
         return end and len(ranks) >= min(ranking.first, read.have)
     stated = _STATED.get(ranking.kind, "")
-    if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
+    if (
+        stated
+        and not ranking.group
+        and any(head.label.startswith(stated) for head in read.heads)
+        and len(ranking.places) == 1
+    ):
         return True
     return len(ranks) >= read.have
 
@@ -94,7 +113,7 @@ def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked:
     beyond = [row for row in rows if not row.rank and sign * row.amount.value < sign * last]
     after = states[len(chosen) : len(chosen) + NEXT] if ranking.first == 1 else []
     tied = len(chosen)
-    if len(found) == 1 and not ranking.most and ranking.first == 1:
+    if len(found) == 1 and not ranking.most and ranking.first == 1 and not ranking.group:
         tied = found[0].have - chosen[0].rank + 1  # the list of the world does not show all of them
         after = [row for row in after if row.rank == chosen[0].rank - 1] if tied == 1 else []
     return Ranked(ranking, label, tuple(chosen), tied, tuple(after), tuple(beyond[:NEXT]), _covered(found))
@@ -120,7 +139,7 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     """Return the sum, mean or median as the comparison states it, or calculated from the figures of several regions."""
     start = _STATED[ranking.kind]
     stated = [head for each in found for head in each.heads if head.label.startswith(start)]
-    if len(found) == 1:
+    if len(found) == 1 and not ranking.group:
         if not stated:
             return None
         return Ranked(ranking, label, (), covered=_covered(found), heads=(stated[0],), value=stated[0].value), False
@@ -134,7 +153,7 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     by = f" / {len(values)}" if ranking.kind == "mean" else ""
     computed = finder.compute(f"print(round(sum([{listed}]){by}, 4))", "Calculate over all countries.")
     result = round(total / len(values), 2) if by else total
-    heads = () if by else tuple(stated)
+    heads = () if by or ranking.group else tuple(stated)
     return Ranked(ranking, label, (), covered=_covered(found), heads=heads, value=written(result, like)), computed
 
 

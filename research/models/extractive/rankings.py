@@ -6,9 +6,13 @@ They are answered from comparisons, documents that list the figures of all count
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from functools import cache, cached_property
+from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
 from research._util.amounts import Amount
@@ -17,6 +21,7 @@ from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import labels, read
+from research.models.extractive.places import mentions, named, usual
 from research.models.extractive.question import Question
 from research.models.extractive.table_words import count_of
 from research.search.library import comparisons
@@ -28,6 +33,7 @@ WORLD = "the world"
 
 Kind = Literal["top", "count", "sum", "mean", "median"]
 
+_EDGED = r"(?<![a-z])(?:{})(?![a-z])"
 _REGIONS = (
     ("Central America and the Caribbean", r"central america(?:n)? and (?:the )?caribbean|中美洲和加勒比"),
     ("South Asia", r"south[- ]asian?|南亚"),
@@ -58,9 +64,8 @@ _OF_REGIONS = frozenset(
 """The words of regions' names."""
 _ELSEWHERE = re.compile(
     r"\b(?:(?:north(?:ern)?|south(?:ern)?|west(?:ern)?|east(?:ern)?|central|sub-?saharan|southeast(?:ern)?|south-east)"
-    r"[- ](?:africa|europe|asia|america)n?|latin america|caribbean|balkan|nordic|scandinavia|baltic|maghreb|sahel|"
-    r"european union|eu\b|eurozone|oecd|nato|g7|g20|brics|asean|opec|south africa|african union|gulf)|"
-    r"东南亚|东亚|北欧|西欧|东欧|南欧|拉丁美洲|加勒比|欧盟|北非|西非|东非|南非|中非"
+    r"[- ](?:africa|europe|asia|america)n?|latin america|caribbean|balkan|sahel|south africa|african union)|"
+    r"东南亚|东亚|西欧|东欧|南欧|拉丁美洲|加勒比|北非|西非|东非|南非|中非"
 )
 """Groups of countries for which there is no comparison, and countries with the name of a region in theirs."""
 _LISTED = re.compile(
@@ -120,6 +125,40 @@ _IGNORED = frozenset(
 )
 
 
+class Group(Struct, frozen=True, dict=True):
+    """Countries that people name together: the Nordic countries."""
+
+    name: str
+    chinese: str
+    says: str
+    """Matches its names in lower case."""
+    regions: tuple[str, ...]
+    """The regions whose lists have its members."""
+    members: str
+    """Their ISO 3166 codes."""
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of its members that sources use."""
+        return frozenset(map(named, self.members.split()))
+
+    def has(self, name: str) -> bool:
+        """Return whether a country, as a source names it, is a member."""
+        return (usual(name) or name) in self.names
+
+
+@cache
+def groups() -> tuple[Group, ...]:
+    """Return the groups of countries that can be asked about."""
+    text = Path(__file__).with_name("groups.toml").read_text("utf-8")
+    return tuple(msgspec.convert(tomllib.loads(text)["group"], list[Group]))
+
+
+def is_group(name: str) -> bool:
+    """Return whether a name is that of a group of countries."""
+    return any(re.fullmatch(_EDGED.format(each.says), name.lower()) for each in groups())
+
+
 class Ranking(Struct, frozen=True):
     """What is asked of all countries of a place."""
 
@@ -138,10 +177,14 @@ class Ranking(Struct, frozen=True):
     """Whether the worst is asked for, which is the highest only where more is worse."""
     sure: bool = False
     """Whether the countries are asked for, so that no other way of answering is tried."""
+    group: Group | None = None
+    """The countries that are meant, if they are not those of a region."""
 
     @property
     def places(self) -> tuple[str, ...]:
         """The places whose lists are read: all regions for a count over the world, whose list shows both ends only."""
+        if self.group:
+            return self.group.regions
         whole = self.place == WORLD and self.kind in ("top", "sum", "mean", "median") and self.first <= 20
         return (self.place,) if whole else _PARTS.get(self.place, (self.place,))
 
@@ -169,24 +212,29 @@ class Table(Struct, frozen=True):
 
 def asked(q: Question) -> Ranking | None:
     """Return what the question asks of all countries of a place; None if it asks for something else."""
-    group, comma, rest = q.text.lower().rpartition(",")
-    text = _OF_THEM.sub("of the ", group) + comma + rest
+    before, comma, rest = q.text.lower().rpartition(",")
+    text = _OF_THEM.sub("of the ", before) + comma + rest
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
     bare = masked = text
-    place = ""
+    place, group = "", next((each for each in groups() if re.search(_EDGED.format(each.says), text)), None)
+    if group:
+        place = group.name
+        text = bare = " ".join(re.sub(_EDGED.format(group.says), " ", text).split())
+        masked = re.sub(_EDGED.format(group.says), "{c}", masked)
     for name, pattern in _REGIONS:
-        edged = rf"(?<![a-z])(?:{pattern})(?![a-z])"
+        edged = _EDGED.format(pattern)
         if re.search(edged, bare):
             place = place or name
             bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
     if q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
         return None
     kind, most, first = _kind(text, place)
-    if kind is None:
+    if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may have the union's own figure
         return None
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
     words = tuple(token for token in dict.fromkeys(tokens(bare)) if _telling(token))
     known = set(tokens(" ".join(labels))) | _OF_REGIONS
+    known |= set(tokens(" ".join(re.findall(_EDGED.format(group.says), q.text.lower())))) if group else set()
     if any(not set(tokens(name)) <= known for name in q.names):
         return None  # a name that is no region: the question is about a thing, or about a given group
     label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(masked)
@@ -196,7 +244,7 @@ def asked(q: Question) -> Ranking | None:
     if kind == "count" and above is None and below is None:
         return None
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
-    return Ranking(kind, place or WORLD, label, words, most, first, above, below, "worst" in text, sure)
+    return Ranking(kind, place or WORLD, label, words, most, first, above, below, "worst" in text, sure, group)
 
 
 def _meant(bare: str) -> str:

@@ -226,7 +226,7 @@ class Solver:
         if self.finder.actions:
             return self._more()
         found = [finding for finding in findings if finding]
-        if len(found) != len(subjects):
+        if len(found) != len(subjects) and (len(found) < 2 or self.question.operation != "compare"):
             return self._end()
         if self.question.operation == "sum" and weighs_sum(self.question.text):
             return self._unclear(subjects)

@@ -62,6 +62,8 @@ class Ranked(Struct, frozen=True):
     """Territories with a figure beyond the last country's, which are not ranked."""
     covered: tuple[Coverage, ...] = ()
     """How many countries of the place, or of each of its regions, have a figure."""
+    without: tuple[str, ...] = ()
+    """The members of a group that no list has a figure of."""
     heads: tuple[Fact, ...] = ()
     """The lines that state the sum or mean."""
     value: str = ""

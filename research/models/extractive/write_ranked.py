@@ -23,7 +23,8 @@ _DATED = re.compile(r"([(（])(?:([^()（）]*)[,，] ?)?((?:1[5-9]|20)\d\d[^()�
 def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of the answer: the countries or the value, then what the figures cover."""
     ranking = found.ranking
-    place = _named(ranking.place, w)
+    group = ranking.group
+    place = group.chinese if group and w["language"] == "zh" else _named(ranking.place, w)
     which = chinese.superlative(w, found.label, most=ranking.most)
     label = chinese.measure(w, found.label)
     named = {"label": label, "a_label": chinese.a_measure(w, found.label), "place": place, "which": which}
@@ -45,6 +46,10 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         cited = found.heads or tuple(each.fact for each in found.covered)
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
         lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
+    if group:
+        if found.without:
+            lines.append(w["without"].format(names=chinese.listed([_named(name, w) for name in found.without], w)))
+        return lines
     covered = [_covered(each, w) for each in found.covered]
     divided = [w["regions"]] if {ranking.place, *(each.place for each in found.covered)} & _DIVIDED else []
     return [*lines, " ".join([*covered, *divided])]
@@ -67,7 +72,9 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
-    one = len(found.covered) == 1  # no list states the rank among the countries of several lists
+    one = (
+        len(found.covered) == 1 and not found.ranking.group
+    )  # no list states the rank among the countries of several lists
     heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:
