@@ -42,6 +42,7 @@ _CELLS: dict[Kind, tuple[tuple[str, ...], str]] = {
     "year": (("date", "year"), ""),
     "person": (("text",), "person name"),
     "place": (("text",), "place location city"),
+    "name": (("text",), ""),
 }
 """Types of the columns that answer a kind of question, and what the name of one means that no word of it names."""
 
@@ -145,11 +146,11 @@ class _Planner(Measured):
         if self.strangers() or len(chosen) != 1 or not self.unique(chosen[0].column) or self.limits or self.periods:
             return None
         types, meant = _CELLS.get(kind or "name", ((), ""))
-        columns = [each for each in self.table.of_type(*types) if each is not chosen[0].column]
-        found = best(self.rest(None), columns)
-        alike = [each for each in columns if meant and cosine(meant, each.name) >= NEAR]
+        others = [each for each in self.table.columns if each is not chosen[0].column]
+        found = best(self.rest(None), others)
+        alike = [each for each in others if each.type in types and meant and cosine(meant, each.name) >= NEAR]
         column = found.column if found else alike[0] if len(alike) == 1 else None
-        if column is None:
+        if column is None or column.type not in types:
             return None
         return Plan(self.table, "lookup", column, None, tuple(chosen), score=1.8)
 
