@@ -22,6 +22,7 @@ from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import parse
 from research.models.extractive.steps import asking, relevant, solved
+from research.models.extractive.table_reading import QUERY
 from research.models.extractive.tabular import columns_of
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
@@ -393,6 +394,8 @@ def _quoted(verdict: Verdict) -> Sequence[Fact]:
 def _unclear(verdict: Verdict) -> bool:
     """Return whether nothing in the question says what it is about."""
     q = verdict.question
+    if verdict.table or any(action.name == QUERY for action in verdict.actions):
+        return False  # a table may say what it is about
     empty = all(not (t.label or t.words or t.near) for t in q.targets)
     return empty and not q.names and not q.years and len(re.findall(r"\w+", q.text)) <= 8
 

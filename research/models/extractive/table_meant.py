@@ -218,6 +218,10 @@ class Meant:
             words = [word for word in words_of(plain) if not said.calculates(word) and not is_degree(word)][:4]
             for at, word in enumerate(words):
                 if (found := self._named(word)) and (not at or found[1] == 1):
+                    if found[0].type == "date" and (
+                        said.TIME_FIRST.search(self.text) or said.TIME_LAST.search(self.text)
+                    ):
+                        return (key, 0.5) if (key := self.key()) else (None, -1.0)  # the row with this date
                     self.taken = word
                     return found
             asks = re.search(r"\bwhich\b|哪|\btop\b|\bname the\b|前.{1,3}[名个家]", self.text, re.I)
