@@ -84,7 +84,8 @@ class QueryTool:
         entries = self.entries()
         if not entries:
             return ToolOutput(say("The library has no table: add a folder with csv or spreadsheet files to it."))
-        shown = fitting(entries, about, self._embedder() if self._embedder and about else None)[:_SHOWN]
+        embedder = self._embedder() if self._embedder and about else None
+        shown = fitting(entries, about, self._library().held(about), embedder)[:_SHOWN]
         rows = self._library().rows
         text = "\n\n".join(described(each, rows(each) if each.id else each.table, about) for each in shown)
         more = len(entries) - len(shown)

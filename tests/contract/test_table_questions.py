@@ -327,6 +327,33 @@ def test_the_cell_of_one_row_is_read(
     assert asked(bench, shops, question).short == short
 
 
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("Which store had the highest revenue in Q2?", "Altona Nord"),
+        ("What was the total revenue of all stores in Q1?", "115 kEUR"),
+        ("Which store has the largest revenue in Q1 and who manages it?", "Kiel Hafen; Tom Reid"),
+        ("How many people work in IT?", "29"),
+        ("What condition is the reach truck in?", "Needs repair"),
+        ("Which store lost revenue?", ""),
+    ],
+)
+def test_quarters_parts_of_names_and_capitals_are_read(
+    bench: Workbench, own_library: Path, shops: Path, question: str, short: str
+) -> None:
+    (shops / "stores.csv").write_text(
+        "Store,Manager,Q1 revenue (kEUR),Q2 revenue (kEUR)\nAltona Nord,Ada Byrne,50,80\nKiel Hafen,Tom Reid,65,60\n",
+        "utf-8",
+    )
+    (shops / "people.csv").write_text("Department,Headcount\nIT,29\nSales,91\n", "utf-8")
+    (shops / "register.csv").write_text(
+        "Asset,Condition\nReach truck Jungheinrich,Needs repair\nCold store unit Viessmann,Good\n", "utf-8"
+    )
+    for n in range(4):  # more tables than one description has
+        (shops / f"visits{n}.csv").write_text(f"city,visits\nCity{n},{n}\n", "utf-8")
+    assert asked(bench, shops, question).short == short
+
+
 def test_a_misspelt_column_is_understood_and_named(bench: Workbench, own_library: Path, shops: Path) -> None:
     view = asked(bench, shops, "What was the budegt of Quayside in January 2026?")
     assert (view.outcome, view.short) == ("answered", "500 EUR")

@@ -40,3 +40,20 @@ def test_what_was_chosen_is_what_the_next_question_is_about() -> None:
     assert standing("How much did it spend?", earlier) == "How much did Finance spend?"
     earlier.append(("How much did it spend?", "> Finance: Spent **1,130,000 EUR** [2]."))
     assert standing("And Sales?", earlier) == "How much did Sales spend?"
+
+
+@pytest.mark.parametrize(
+    ("before", "answer", "text", "whole"),
+    [
+        ("When is the ERP migration due?", "> ERP migration: Due date **28 February 2025** [1].", "Who is its owner?",
+         "Who is ERP migration's owner?"),
+        ("Market share of coffee machines in 2024?", "> Coffee machines: 2024 **18.3%** [1].", "And for vacuum cleaners?",
+         "Market share of vacuum cleaners in 2024?"),
+        ("北京2024年的营业额是多少？", "> 北京：2024年营业额为**3,088 万元** [1]。", "那上海呢？", "上海2024年的营业额是多少？"),
+        ("北京2024年的营业额是多少？", "> 北京：2024年营业额为**3,088 万元** [1]。", "负责人是谁？", "北京的负责人是谁？"),
+        ("Which store has the smallest floor area?", "> **Erfurt Anger** has the lowest Floor area: **480 sqm** [1].",
+         "And the largest?", "Which store has the largest floor area?"),
+    ],
+)  # fmt: skip
+def test_what_an_answer_is_about_is_what_a_follow_up_is_about(before: str, answer: str, text: str, whole: str) -> None:
+    assert completed(text, before, answer) == whole

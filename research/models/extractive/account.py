@@ -159,7 +159,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
 def _bold(line: str, asked: Asked, verdict: Verdict) -> str:
     """Return what a line says in bold type behind its subject; of one that was chosen, its name unless a number is asked for."""
     found = [_AGAIN.sub("", match[1]) + (match[2] or "") for match in _BOLD.finditer(line)]
-    named = verdict.chosen and (asked.options or asked.kind != "number")
+    ranked = any(each.plan.operation == "rank" for each in verdict.table)
+    named = (verdict.chosen or ranked) and (asked.options or asked.kind != "number")
     if not named and (_ABOUT.match(line) or (verdict.chosen and len(found) > 1)):
         found = found[1:]
     return found[0] if found and not asked.many else ""

@@ -21,12 +21,22 @@ _GOES_ON = re.compile(
     r"^\W*(?:(?:and|but|then|what about|how about|what of)\b[ ,]*)+|^\W*(?:那么|那|而|还有)|呢(?=\W*$)", re.I
 )
 _COMPARES = re.compile(r"\b(?:compare[ds]?|comparison|versus|vs)\b|相比|比起来", re.I)
+_ENDS = re.compile(rf"{SUPERLATIVE.pattern}|{_COMPARES.pattern}", re.I)
+"""What says which end is asked for, or that things are compared, and no measure."""
+_INSTEAD = re.compile(
+    r"^\W*(?:and|but|what about|how about) (?:for|of|in|at|by|from|with) (?P<en>[a-z][\w' -]{1,40}?)\W*$|"
+    r"^\W*那么?(?P<zh>[^\W\d]{1,10})呢\W*$",
+    re.I,
+)
+"""Matches a follow-up that only names another thing: *and for vacuum cleaners?*"""
+_SHORT = 10
+"""Longest Chinese question, in characters, that may leave out what it is about."""
 _WHETHER = re.compile(r"^\W*(?:is|are|was|were|do|does|did|has|have|can)\b|吗\W*$", re.I)
 _LISTED = re.compile(r"^(?:what|which|who) (?:are|were) (?P<what>the [^?]+?)\W*$", re.I)
 """What *them* means after it."""
 _PHRASE = r"\b(?:of|in|for|under|by|from|at|with|to) (the (?:[\w’'-]+ ){{0,4}}?{name}(?: [\w’'-]+){{0,4}}?)\W*$"
 """Matches a name with the words that belong to it: *the Orrin agreement*."""
-_ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})[:：] ")
+_ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})(?:: |：)")
 """Matches what an answer is about."""
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 
@@ -71,7 +81,11 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
         return _REFERS.sub(lambda match: _put(match, thing, before), text)
     if empty:
         return f"{before} {text}"
-    if not thing or asked.names or not (_GOES_ON.search(text) or (within and has_cjk(text))):
+    other = _INSTEAD.match(text)
+    if thing and other and (at := before.lower().find(thing.lower())) >= 0:
+        return f"{before[:at]}{other['en'] or other['zh']}{before[at + len(thing) :]}"
+    short = has_cjk(text) and (within or (len(text) <= _SHORT and not SUPERLATIVE.search(text)))
+    if not thing or asked.names or not (_GOES_ON.search(text) or short):
         return text
     rest = _GOES_ON.sub("", text).strip(" ?？")
     return (
@@ -81,9 +95,10 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
 
 def says_nothing(asked: Question) -> bool:
     """Return whether a question says no measure: only names, times, and what compares."""
+    asked = parse(_ENDS.sub(" ", asked.text))
     words = [word for each in asked.targets for word in (*each.words, *each.beside, *each.near)]
     said = asked.pick or asked.relation or any(target.label for target in asked.targets)
-    return not said and all(SUPERLATIVE.fullmatch(word) or _COMPARES.fullmatch(word) for word in words)
+    return not said and not words
 
 
 def _changed(before: str, names: Sequence[str], text: str, asked: Question) -> str:
@@ -128,11 +143,14 @@ def _thing(before: str, earlier: Question, answer: str, *, person: bool) -> str:
         return said[0] if said and not said[0].endswith((".", "。")) else ""
     if person and lower.startswith("who ") and said:
         return str(said[-1])
+    about = _ABOUT.match(answer)
+    sure = [name for name in earlier.names if name not in earlier.doubtful]
+    if about and (not sure or (len(sure) == 1 and sure[0] in about[1])):
+        return about[1]
     if len(earlier.names) == 1:
         phrase = re.search(_PHRASE.format(name=re.escape(earlier.names[0])), before, re.I)
         return phrase[1] if phrase else earlier.names[0]
-    about = None if earlier.names else _ABOUT.match(answer)
-    return about[1] if about else ("和" if has_cjk(before) else " and ").join(earlier.names)
+    return ("和" if has_cjk(before) else " and ").join(earlier.names)
 
 
 def _put(match: re.Match[str], thing: str, before: str) -> str:

@@ -75,11 +75,18 @@ def _apart(question: str) -> tuple[str, ...]:
     found: list[str] = []
     for part in parts_of(question):
         text = part.text.strip(" ?？")
-        if found and (part.cause or weighs_only(text) or (says_nothing(asked := parse(text)) and not asked.names)):
+        own = part.kind in ("person", "place", "date", "year") and refers(text)
+        if found and not own and (part.cause or weighs_only(text) or _bare(text)):
             found[-1] = f"{found[-1]}{joint}{text}"
         else:
             found.append(text[:1].upper() + text[1:])
     return tuple(f"{text}{mark}" for text in found) if len(found) > 1 and _separate(question, found) else (question,)
+
+
+def _bare(text: str) -> bool:
+    """Return whether a part names neither a thing nor a measure: *and by how much?*"""
+    asked = parse(text)
+    return says_nothing(asked) and not asked.names
 
 
 def _separate(question: str, parts: Sequence[str]) -> bool:

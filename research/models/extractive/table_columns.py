@@ -186,7 +186,25 @@ def filters(text: str, table: PTable) -> list[Filter] | None:
             kept[kept.index(alike[0])] = chosen
         elif not rivals:
             kept.append(each)
+    kept += filter(None, [_in_part(text, column, kept) for column in table.of_type("text")])
     return [*kept, *_flags(text, table, kept)]
+
+
+def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> Filter | None:
+    """Return the one value of a column of which a question has two words and half, at least: *cold store unit*."""
+    if any(each.column is column for each in kept) or has_cjk(text):
+        return None
+    words = [(match, tokens(match.group())) for match in re.finditer(r"[^\W\d_]+", text)]
+    held: dict[str, list[re.Match[str]]] = {}
+    for value in column.values:
+        own = set(words_of(value))
+        places = [match for match, said in words if own.intersection(said)]
+        if len(places) > 1 and 2 * len(places) >= len(own):
+            held[value] = places
+    best = [value for value in held if len(held[value]) == max(map(len, held.values()))]
+    if len(best) != 1:
+        return None
+    return Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())
 
 
 def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
@@ -199,6 +217,8 @@ def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
     places = [match.span() for match in pattern.finditer(text)]
     if len(value) > 2 and not value.isdigit():
         return places or _folded(text, value)
+    if value.isupper() and not text.isupper():  # *IT* is no pronoun
+        return [(a, b) for a, b in places if text[a : a + len(value)] == value]
     heads = column.words
     return [
         (a, b)

@@ -24,7 +24,6 @@ from research.models.extractive.table_synonyms import synonymous
 from research.models.extractive.times import periods
 from research.text import has_cjk
 
-_YEAR_HEAD = re.compile(r"(?:19|20)\d\d")
 _OPENING = re.compile(
     r"的(?P<last>[^\W\d_的]{1,8}?)(?:有|是|为|在)哪|"
     r"\b(?:top|bottom|name|list|give|show|which|what|whose|rank)\b(?:\s+(?:me|of|the|are|is|was|were|all|\d+|one|two|three|"
@@ -152,13 +151,15 @@ class Meant:
         return False
 
     def _wide(self) -> dict[str, PColumn]:
-        """Return the columns of one measure in several years, by year; of several such, the one that the question names."""
+        """Return the columns of one measure in several years, quarters or months, by these; of several such, the one that the
+        question names."""
         kinds: dict[str, dict[str, PColumn]] = {}
         for column in self.figures:
-            match = _YEAR_HEAD.search(column.name)
-            if match and len(column.name) < 40:
-                rest = f"{column.name[: match.start()]}{column.name[match.end() :].lstrip('年 ')}".strip(" _-()")
-                kinds.setdefault(rest, {})[match[0]] = column
+            when = periods(column.name)
+            if len(when) == 1 and len(column.name) < 40:
+                start, end = when[0].start, when[0].end
+                rest = f"{column.name[:start]}{column.name[end:].lstrip('年 ')}".strip(" _-()")
+                kinds.setdefault(rest, {})[when[0].text] = column
         several = {kind: dict(sorted(years.items())) for kind, years in kinds.items() if len(years) > 1}
         named = [kind for kind in several if kind and self._says(kind)]
         if len(several) > 1 and len(named) != 1:

@@ -25,9 +25,8 @@ class Measured(Meant):
         if counted and (self.names_rows(noun[0]) or self.different()):
             return None, 0.0
         if self.wide:
-            if self.degree and not said.GROWTH.search(self.text):
-                return self._by_degree(words)
-            return self._of_years(words)
+            by = self._by_degree(words) if self.degree and not said.GROWTH.search(self.text) else (None, 0.0)
+            return by if by[0] else self._of_years(words)
         if noun and (found := self._counted(noun)) is not None:
             return found
         if has_cjk(self.text):
@@ -73,8 +72,9 @@ class Measured(Meant):
         left = [word for word in words if not said.calculates(word)]
         if left and not named and cosine(" ".join(left), self.kind or " ".join(self.head) or "?") < NEAR:
             return None, 0.0
-        year = next((each.text for each in self.periods if each.text in self.wide), list(self.wide)[-1])
-        return self.wide[year], 1.0 if named else 0.5
+        latest = list(self.wide)[-1]  # of years, but not of quarters, the latest is meant if none is named
+        year = next((each.text for each in self.periods if each.text in self.wide), latest if latest.isdigit() else "")
+        return (self.wide[year], 1.0 if named else 0.5) if year else (None, 0.0)
 
     def _counted(self, noun: Sequence[str]) -> tuple[PColumn | None, float] | None:
         """Return the column that adds up what is counted, (None, 0) if rows or values are counted; None if neither is clear."""

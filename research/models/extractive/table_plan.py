@@ -181,7 +181,9 @@ class _Planner(Measured):
         operation, aggregate = self._operation(measure, group)
         if operation is None or (measure is None and operation not in ("count", "rank")):
             return None
-        if measure is None and not self.counts(words, group):
+        if measure is None and (
+            not self.counts(words, group) or (operation == "rank" and group and self.unique(group))
+        ):
             return None
         time = self._time(group)
         if self.periods and time is None and not self.wide and not self._dated():

@@ -32,15 +32,14 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
         action = Action("query", {"about": question}, "Look which tables fit.")
         return Verdict(parse(question), actions=(action,)) if acting and not evidence.lessons else None
     described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
-    text, guessed = question, tuple[tuple[str, str], ...]()
-    plan = planned(question, described)
-    if plan is None:
-        text, guessed = spelt(question, frozenset(tokens(step.text)))
-        plan = planned(text, described) if guessed else None
-    if isinstance(plan, Doubt):
-        return Verdict(parse(question), doubt=plan.options)
-    found = _carried_out(evidence, text, plan, acting) if plan else None
-    return replace(found, question=replace(found.question, guessed=guessed)) if found else None
+    for text, guessed in ((question, ()), spelt(question, frozenset(tokens(step.text)))):
+        plan = planned(text, described)
+        if isinstance(plan, Doubt):
+            return Verdict(parse(question), doubt=plan.options)
+        found = _carried_out(evidence, text, plan, acting) if plan else None
+        if found:
+            return replace(found, question=replace(found.question, guessed=guessed))
+    return None
 
 
 def columns_of(evidence: Evidence) -> list[str]:
@@ -71,6 +70,8 @@ def _carried_out(evidence: Evidence, question: str, plan: Plan, acting: bool) ->
     if rows is None:
         return None
     if plan.operation == "lookup" and len(rows.rows) > 1:
+        if not (plan.filters or plan.limits or (plan.periods and not plan.wide)):
+            return None
         if plan.measure is None or plan.measure.type != "number" or not added(plan.measure):
             return None if len(rows.rows) > 8 else Verdict(parse(question), table=(TableAnswer(plan, rows),))
         whole = replace(plan, operation="sum", aggregate="SUM")

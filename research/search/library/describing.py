@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from research.search.library.catalogue import TableEntry
 from research.text import clip, content_tokens, has_cjk
@@ -18,8 +18,11 @@ _VALUE = 60
 _COLUMNS = 60
 
 
-def fitting(entries: Sequence[TableEntry], about: str, embedder: Embedder | None = None) -> list[TableEntry]:
-    """Return the tables, those that fit a question best first, by their words and by meaning."""
+def fitting(
+    entries: Sequence[TableEntry], about: str, held: Mapping[str, float], embedder: Embedder | None = None
+) -> list[TableEntry]:
+    """Return the tables, those that fit a question best first: by the words of their heads, by what their documents have
+    `held` of it, and by meaning."""
     if not about or len(entries) < 2:
         return list(entries)
     asked = set(content_tokens(about))
@@ -28,6 +31,7 @@ def fitting(entries: Sequence[TableEntry], about: str, embedder: Embedder | None
         for each in entries
     ]
     scores = [len(asked & set(content_tokens(head.replace("_", " ")))) / 3 for head in heads]
+    scores = [score + held.get(entry.url, 0.0) for score, entry in zip(scores, entries, strict=True)]
     if embedder is not None:
         vectors = embedder.encode([about, *heads])
         scores = [score + float(vectors[0] @ vector) for score, vector in zip(scores, vectors[1:], strict=True)]

@@ -94,6 +94,10 @@ class Library:
         """Return the catalogue of the tables in these collections, without their rows; None means all."""
         return catalogue.entries(self._file.connection(), collections)
 
+    def held(self, query: str) -> dict[str, float]:
+        """Return how much of a query each document has, 0 to 1, by address."""
+        return ranking.held(self._file.connection(), query)
+
     def rows(self, entry: TableEntry) -> Table:
         """Return a table of the catalogue with its rows.  Raises `ToolError` if its file has changed or gone meanwhile."""
         return catalogue.table(self._file.connection(), entry)

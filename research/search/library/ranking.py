@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,6 +81,22 @@ def by_words(
         f"SELECT rowid FROM words WHERE words MATCH ? {within} ORDER BY bm25(words, {_WEIGHTS}) LIMIT ?", [match, limit]
     )
     return [row[0] for row in rows]
+
+
+def held(connection: sqlite3.Connection, query: str) -> dict[str, float]:
+    """Return how much of a query each document has, 0 to 1: the share of its words, rare ones counting more, by address."""
+    total: int = connection.execute("SELECT count(*) FROM documents").fetchone()[0]
+    found: dict[str, float] = {}
+    for word in query_words(query):
+        rows = connection.execute(
+            """SELECT DISTINCT url FROM words JOIN passages ON passages.id = words.rowid
+            JOIN documents ON documents.id = document WHERE words MATCH ?""",
+            [f'"{word}"'],
+        ).fetchall()
+        for (url,) in rows:
+            found[url] = found.get(url, 0.0) + math.log((1 + total) / len(rows))
+    most = max(found.values(), default=1.0)
+    return {url: weight / most for url, weight in found.items()}
 
 
 def fetch(connection: sqlite3.Connection, passages: Sequence[int]) -> Ranking:
