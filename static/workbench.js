@@ -591,6 +591,7 @@ function follow(parentElement, words) {
 export default function (component) {
   const { data, parentElement } = component;
   if (data.kind === "search") return undefined; // the script has to be there, nothing is drawn
+  if (data.kind === "language") return void (document.cookie = `${data.cookie}; path=/; max-age=31536000; samesite=lax`);
   if (data.kind === "composer") return composer(parentElement);
   if (data.kind === "follow") return follow(parentElement, data.words);
   let own = drawn.get(parentElement);
