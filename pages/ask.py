@@ -46,6 +46,7 @@ with sheet:
             started = st.button(
                 t("Start"), key="start", type="primary", icon=":material/play_arrow:", shortcut="Mod+Enter"
             )
+    question_box.keys()
     below = st.container(gap="xsmall")  # errors appear right below the box
     with below:
         error_shown = question_box.refused()

@@ -493,6 +493,22 @@ function starts(event) {
 document.addEventListener("click", starts, true);
 document.addEventListener("keydown", starts, true);
 
+// Enter asks, Shift+Enter breaks the line.  A finger has no Shift, and the Enter that ends a composition is the composer's.
+function asks(event) {
+  if (event.key !== "Enter" || event.isComposing || event.keyCode === COMPOSING) return;
+  if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || !window.matchMedia("(pointer: fine)").matches) return;
+  const box = event.target;
+  const sheet = box.tagName === "TEXTAREA" && box.closest(".st-key-composer, [data-testid='stForm']:has([class*='st-key-follow-up-'])");
+  if (!sheet) return;
+  event.preventDefault();
+  event.stopPropagation();
+  box.blur(); // so that Streamlit has the text, as before a click
+  sheet.querySelector(".st-key-start button, [data-testid='stFormSubmitButton'] button").click();
+  box.focus({ preventScroll: true });
+}
+const COMPOSING = 229; // what Safari says of the Enter that ends a composition
+document.addEventListener("keydown", asks, true);
+
 // Puts the cursor into an empty page.
 function composer(parentElement) {
   const sheet = parentElement.ownerDocument.querySelector(".st-key-composer");
@@ -575,6 +591,7 @@ function follow(parentElement, words) {
 export default function (component) {
   const { data, parentElement } = component;
   if (data.kind === "search") return undefined; // the script has to be there, nothing is drawn
+  if (data.kind === "language") return void (document.cookie = `${data.cookie}; path=/; max-age=31536000; samesite=lax`);
   if (data.kind === "composer") return composer(parentElement);
   if (data.kind === "follow") return follow(parentElement, data.words);
   let own = drawn.get(parentElement);

@@ -355,7 +355,7 @@ def test_a_parent_waits_for_its_children(home: Path) -> None:
 
 def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
-    app.text_input(key=f"follow-up-text-{RUN}").set_value("And of Spain?")
+    app.text_area(key=f"follow-up-text-{RUN}").set_value("And of Spain?")
     press(app, "Send")
     assert not app.exception
     following = app.query_params["run"]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.conftest import OUTPUT, WAIT_MS, App, settle
+from tests.browser.conftest import OUTPUT, WAIT_MS, App, ended, settle
 
 pytestmark = pytest.mark.browser
 
@@ -179,6 +179,38 @@ def test_the_box_has_the_cursor_and_an_empty_one_leaves_no_red_trace(fresh: App,
     expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_role("button", name="a trend").click()
     expect(box).to_have_value("How did the GDP per capita of Vietnam change from 2022 to 2024?")
+
+
+@pytest.mark.slow
+def test_enter_asks_and_shift_enter_breaks_the_line(fresh: App, page: Page) -> None:
+    page.goto(fresh.url)
+    box = page.get_by_role("textbox", name="Question", exact=True)
+    expect(box).to_be_focused()
+    expect(page.get_by_text("Shift+Enter for a new line")).to_be_visible()
+    settle(page)
+    box.press("Enter")
+    expect(page.get_by_text("Type a question first.")).to_be_visible()
+    expect(box).to_be_focused()
+    box.fill("What is the capital of France,")
+    box.press("Shift+Enter")
+    page.keyboard.type("and of Norway?")
+    ends = "each => each.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true, isComposing: true}))"
+    box.evaluate(ends)  # the Enter that ends a composition, as of Chinese
+    expect(box).to_have_value("What is the capital of France,\nand of Norway?")
+    expect(page.locator(".st-key-composer[data-starting]")).to_have_count(0)
+    box.press("Enter")
+    page.wait_for_url(re.compile(r"[?&]run="))
+    expect(ended(page)).to_be_visible()
+    expect(page.get_by_role("heading", name="What is the capital of France, and of Norway?")).to_be_visible()
+    first = page.url
+    follow = page.get_by_role("textbox", name="Follow-up question")
+    settle(page)
+    follow.fill("And of Spain,")
+    follow.press("Shift+Enter")
+    page.keyboard.type("and of Italy?")
+    expect(follow).to_have_value("And of Spain,\nand of Italy?")
+    follow.press("Enter")
+    page.wait_for_url(lambda url: "run=" in url and url != first)
 
 
 @pytest.mark.slow

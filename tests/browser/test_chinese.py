@@ -74,3 +74,20 @@ def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     expect(page.get_by_text("France · Economy").first).to_be_visible()
     page.get_by_role("link", name=zh("Settings"), exact=True).click()
     expect(page.get_by_text(zh("Key missing")).first).to_be_visible()
+
+
+@pytest.mark.slow
+def test_a_chosen_language_is_kept_when_an_address_is_opened_afresh(app: App, page: Page, zh: Words) -> None:
+    page.goto(app.url)
+    settle(page)
+    switch = page.locator("[class*=st-key-language-switch]")
+    switch.get_by_text("EN", exact=True).click()
+    expect(page.get_by_role("heading", name="What do you want to know?")).to_be_visible()
+    page.wait_for_function("document.cookie.includes('workbench-language=en')")
+    afresh = page.context.new_page()
+    afresh.goto(f"{app.url}/runs")
+    expect(afresh.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+    afresh.goto(f"{app.url}/runs?lang=zh")  # a link's language comes first, and does not change what is kept
+    expect(afresh.get_by_role("heading", name=zh("Runs"), exact=True)).to_be_visible()
+    afresh.goto(f"{app.url}/library")
+    expect(afresh.get_by_role("heading", name="Library", exact=True)).to_be_visible()

@@ -55,3 +55,18 @@ def test_the_library_is_browsed_and_a_folder_is_added_removed_and_restored(
             settle(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.screenshot(path=OUTPUT / f"library-{name}-{width}-{scheme}.png")
+
+
+def test_on_a_phone_the_title_is_near_the_head_and_every_kind_of_file_is_named(page: Page, app: App) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{app.url}/library")
+    title = page.get_by_role("heading", name="Library", exact=True)
+    expect(title).to_be_visible()
+    settle(page)
+    head, first = page.get_by_test_id("stHeader").bounding_box(), title.bounding_box()
+    assert head and first and first["y"] - head["y"] - head["height"] < 24
+    kinds = page.get_by_test_id("stFileUploaderDropzoneInstructions").locator("span").last
+    assert kinds.evaluate(
+        "each => each.scrollWidth <= each.clientWidth || getComputedStyle(each).whiteSpace === 'normal'"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -142,6 +142,14 @@ def test_each_statement_has_one_mark_and_each_source_a_card(read: Page) -> None:
         expect(card).to_contain_text(f"Real GDP (purchasing power parity) {year}")
 
 
+def test_question_answer_sources_and_follow_up_begin_at_one_edge(read: Page) -> None:
+    parts = (".st-key-run-question h1", ".rw-report > p", ".st-key-source-card-1", "[class*=st-key-follow-up-text-]")
+    for width in (1440, 900, 390):
+        read.set_viewport_size({"width": width, "height": 900})
+        boxes = [read.locator(part).first.bounding_box() for part in parts]
+        assert len({box and box["x"] for box in boxes}) == 1, (width, boxes)
+
+
 def test_the_head_stays_in_sight_and_a_mark_opens_on_a_phone(read: Page) -> None:
     read.set_viewport_size({"width": 1440, "height": 420})
     read.locator(".st-key-source-card-1").scroll_into_view_if_needed()

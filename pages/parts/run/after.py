@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.run import downloads, fork, keep, question_set, share
+from pages.parts.run import question as question_box
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
@@ -54,13 +55,16 @@ def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
 
 
 def _follow_up(bench: Workbench, row: RunRow) -> None:
-    with st.form(f"follow-up-{row.id}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        question = st.text_input(
-            t("Follow-up question"),
-            key=f"follow-up-text-{row.id}",
-            placeholder=t("Ask a follow-up; it builds on this report"),
-        )
-        asked = st.form_submit_button(t("Send"), icon=":material/reply_all:")
+    with st.form(f"follow-up-{row.id}", border=False):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            question = st.text_area(
+                t("Follow-up question"),
+                key=f"follow-up-text-{row.id}",
+                height="content",
+                placeholder=t("Ask a follow-up; it builds on this report"),
+            )
+            asked = st.form_submit_button(t("Send"), icon=":material/reply_all:")
+        question_box.keys()
     if not asked:
         return
     if not question.strip():

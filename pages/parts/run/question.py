@@ -60,6 +60,12 @@ def arrive() -> RunRow | None:
     return row
 
 
+def keys() -> None:
+    """Say which key asks; `static/workbench.js` presses the button."""
+    with st.container(key="box-keys"):
+        st.caption(t("**Enter** to send, **Shift+Enter** for a new line"))
+
+
 def refuse(reason: str) -> None:
     """Report why a run was not started; keep the input, and open the options if one of them is invalid."""
     st.session_state["refused"] = reason, st.session_state["options-wrong"]

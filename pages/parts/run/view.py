@@ -70,17 +70,17 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
         if shown is view and not live:
             report.answer(view) if view.given is None else result.verdict(bench, view)
         at_rest = not (live and shown is view)
-        lanes, left, right, below = _columns(row, last, follows=not at_rest)
+        lanes, trace, reading, below = _columns(row, last, follows=not at_rest)
         with lanes:
             agent = agents.choose(bench, row, shown)
             lane = st.container(key="lanes")
         rounds = [r for r in shown.rounds if agent is None or r.agent == agent]
-        with left:
+        with trace:
             recalled.draw(shown)
             plan.done(shown)
             timeline.draw(shown, rounds if at_rest else [r for r in rounds if r.done])
             open_rounds = st.container(key="open-rounds", gap="xxsmall")
-        with right:
+        with reading:
             report.draw(shown, sources.kept(bench, shown))
             draft = st.container(key="draft", gap="xsmall")
             if at_rest:
@@ -105,11 +105,12 @@ def show(bench: Workbench, run_id: str, above: str = "") -> None:
 def _columns(row: RunRow, last: int, follows: bool) -> tuple[DeltaGenerator, ...]:
     """Return the places of agents, rounds, report, and what is below it; `follows` keeps the newest round in sight.
 
-    On narrow screens a finished report comes first (style.css).
+    The report is shown on the left (style.css), so that it begins at the edge of the question; it comes second, because
+    the browser holds a reader's place by what is first.
     """
     with st.container(key="sides"):
-        left, right = st.columns([1, 2], gap="large")
-    with left:
+        trace, reading = st.columns([1, 2], gap="large")
+    with trace:
         with st.container(key="trace-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(t("Rounds"), width="stretch")
             scrubber.button(row, last)
@@ -117,7 +118,7 @@ def _columns(row: RunRow, last: int, follows: bool) -> tuple[DeltaGenerator, ...
         rounds = st.container(key="rounds", gap="xxsmall")
         if follows:
             component.draw(f"follow-{row.id}", {"kind": "follow", "words": {"latest": t("Latest")}})
-    with right:
+    with reading:
         return lanes, rounds, st.container(key="report", gap="xsmall"), st.container(key="after", gap="small")
 
 

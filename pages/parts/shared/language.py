@@ -13,16 +13,20 @@ from typing import Final
 
 import streamlit as st
 
+from pages.parts.shared import component
+
 LANGUAGES: Final = {"en": "EN", "zh": "中"}
 """Label of each language in the switch."""
 NAMES: Final = {"en": "English", "zh": "中文"}
 """Name of each language in itself."""
+COOKIE: Final = "workbench-language"
+"""Where the browser keeps the user's choice, for addresses without one."""
 LOCALE: Final = Path(__file__).parents[2] / "locale"
 
 
 def current() -> str:
-    """Return `en` or `zh`: the user's choice, else the link's, else the browser's."""
-    chosen = st.session_state.get("language") or st.query_params.get("lang")
+    """Return `en` or `zh`: the user's choice, else the link's, else their last choice, else the browser's."""
+    chosen = st.session_state.get("language") or st.query_params.get("lang") or st.context.cookies.get(COOKIE)
     return chosen if chosen in LANGUAGES else browsers()
 
 
@@ -63,7 +67,7 @@ def _catalogue(language: str) -> Mapping[str, str]:
 
 
 def switch() -> None:
-    """Draw the language switch at the top of every page; the choice is kept in the address for links and reloads."""
+    """Draw the language switch at the top of every page; the choice is kept in the address, and by the browser."""
     shown = current()
     if st.query_params.get("lang") == shown:  # the next page has another address, so remember the link's choice
         st.session_state["language"] = shown
@@ -79,6 +83,8 @@ def switch() -> None:
         args=(f"language-switch-{shown}",),
         label_visibility="collapsed",
     )
+    if chosen := st.session_state.get("language-chosen"):  # a link's language is not kept: the user did not choose it
+        component.draw("language-kept", {"kind": "language", "cookie": f"{COOKIE}={chosen}"})
     if shown != browsers():
         st.query_params["lang"] = shown
 
@@ -98,5 +104,5 @@ def choice() -> None:
 
 
 def _switched(key: str) -> None:
-    st.session_state["language"] = st.session_state[key]
+    st.session_state["language"] = st.session_state["language-chosen"] = st.session_state[key]
     st.query_params.pop("lang", None)
