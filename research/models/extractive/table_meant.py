@@ -151,8 +151,7 @@ class Meant:
         return False
 
     def _wide(self) -> dict[str, PColumn]:
-        """Return the columns of one measure in several years, quarters or months, by these; of several such, the one that the
-        question names."""
+        """Return the columns of one measure in several years, quarters or months, by these; of several, the one named."""
         kinds: dict[str, dict[str, PColumn]] = {}
         for column in self.figures:
             when = periods(column.name)

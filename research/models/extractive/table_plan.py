@@ -160,12 +160,13 @@ class _Planner(Measured):
         group, support = self.group()
         words = [word for word in self.rest(group) if not said.calculates(word)]
         likely = rivals(words, self.figures) if words or not said.GROWTH.search(self.text) else self.figures
-        if support < 0 or len(likely) < 2 or uncovered(self, [*likely, *([group] if group else []), *self._when()]):
+        if (
+            support < 0
+            or len(likely) < 2
+            or uncovered(self, [*likely, *([group] if group else []), *self.table.of_type("date", "year")])
+        ):
             return None
         return Doubt(tuple(f"{each.said} ({self.table.file})" for each in likely))
-
-    def _when(self) -> list[PColumn]:
-        return self.table.of_type("date", "year")
 
     def plan(self) -> Plan | None:
         """Return the plan; None if the question is not clearly about this table."""
