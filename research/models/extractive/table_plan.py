@@ -336,17 +336,9 @@ class _Planner(Measured):
         fitting = [
             column for column in self.figures if unit and unit in (unit_of(column.unit), *map(unit_of, column.words))
         ]
-        match = best(self._words_near(limit), fitting or self.figures)
+        match = best(_words_near(self, limit), fitting or self.figures)
         column = match.column if match else fitting[0] if len(fitting) == 1 else measure
         return column, limit.sign
-
-    def _words_near(self, limit: Limit) -> list[str]:
-        text = list(self.text[: limit.start])
-        for each in self.found or ():
-            for i in range(each.start, min(each.end, len(text))):
-                text[i] = " "
-        words = [word for word in words_of("".join(text)) if word not in GENERIC]
-        return words[-3:] if not has_cjk(self.text) else words
 
 
 _NAMES = re.compile(r"^\W*(?:\w+ ){0,2}?(?:which|who|whose)\b(?! (?:percent|share|proportion))|哪[^\d]|谁", re.I)
@@ -394,6 +386,16 @@ _ALTOGETHER = re.compile(r"[各每].*(?:一共|总共|加起来)")
 """What makes members that are named one by one a whole."""
 _TOTALLED = re.compile(r"price|fee|cost|rent|length|distance|width|capacity|价|费|长度", re.I)
 """Figures that have a total if one is asked for."""
+
+
+def _words_near(meant: Measured, limit: Limit) -> list[str]:
+    """Return the words before a limit that may name its column."""
+    text = list(meant.text[: limit.start])
+    for each in meant.found or ():
+        for i in range(each.start, min(each.end, len(text))):
+            text[i] = " "
+    words = [word for word in words_of("".join(text)) if word not in GENERIC]
+    return words[-3:] if not has_cjk(meant.text) else words
 
 
 def _same_unit(limit: Limit, column: PColumn) -> bool:
