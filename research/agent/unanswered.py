@@ -19,7 +19,9 @@ def without_sources(run: Run, outcome: Outcome, words: str) -> str:
     if run.context.cut_by == "time" and run.context.failure:
         parts.append(f"{_one_line(run.context.failure)}.")
     # Each line once, since a model may repeat the same call many times.
-    lines = dict.fromkeys(f"- {_code(call)}: {_one_line(seen.text)}" for call, seen in run.context.tool_calls)
+    lines = dict.fromkeys(
+        f"- {_code(call)}{'' if seen.ok else f': {_one_line(seen.text)}'}" for call, seen in run.context.tool_calls
+    )
     if lines:
         parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
     parts += _quoted("own_words", without_marks(words), language)

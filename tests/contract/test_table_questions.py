@@ -179,9 +179,9 @@ def asked(bench: Workbench, folder: Path, question: str, **recipe: object) -> Ru
     [
         ("Which region grew fastest?", "**South** has the highest growth of the figures: **50%** (40), from 80 in 2023 to 120 in 2024"),
         ("哪个地区增长最快？", "**South**的数值增幅最高：**50%**（40），从2023年的80到2024年的120"),
-        ("Which region had the highest revenue in February 2024?", "**South** has the highest Revenue where Month is in February 2024: **1,500.25 EUR**"),
-        ("What was the total revenue of the North?", "The total Revenue where Region is North adds up to **2,200.5 EUR**"),
-        ("How many orders came from the South in January 2024?", "The total Orders where Region is South and Month is in January 2024 adds up to **9**"),
+        ("Which region had the highest revenue in February 2024?", "**South** has the highest Revenue in February 2024: **1,500.25 EUR**"),
+        ("What was the total revenue of the North?", "The total Revenue for North adds up to **2,200.5 EUR**"),
+        ("How many orders came from the South in January 2024?", "The total Orders for South in January 2024 adds up to **9**"),
     ],
 )  # fmt: skip
 def test_the_offline_model_answers_from_a_table(
@@ -228,11 +228,11 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen/marathon.csv", "Which country has the most runners?", "**France, Kenya** share the highest number of rows"),
         ("unseen/rainfall.csv", "How many stations are above 200 metres?", "**2** different values of station"),
         ("unseen/bakery.csv", "How many orders have not been paid?", "**3** rows"),
-        ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity where customer is Hotel Astra"),
+        ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity for Hotel Astra"),
         ("unseen3/rivers.csv", "How long is the Ghiri?", "Ghiri: length **3,390 km**"),
-        ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant where Borough is Northfield"),
-        ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue where country is"),
-        ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技时，图书馆借阅.csv中共有**2**行"),
+        ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant for Northfield"),
+        ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue for"),
+        ("unseen4/图书馆借阅.csv", "科技类有几本书？", "科技，图书馆借阅.csv中共有**2**行"),
         ("unseen4/图书馆借阅.csv", "各类别的馆藏数量一共是多少？", "馆藏数量合计为"),
     ],
 )  # fmt: skip

@@ -207,8 +207,13 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> Filter | Non
     return Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())
 
 
+def is_flag(value: str) -> bool:
+    """Return whether a value says yes or no."""
+    return value.casefold() in (*_YES, *_NO)
+
+
 def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
-    if value.casefold() in _YES or value.casefold() in _NO:
+    if is_flag(value):
         return []
     if has_cjk(value):
         return [match.span() for match in re.finditer(re.escape(value), text)] if len(value) > 1 else []

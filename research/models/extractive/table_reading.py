@@ -12,7 +12,7 @@ from research.models.extractive.evidence import Evidence, Fact, Step
 from research.text import tokens
 
 QUERY = "query"
-_TABLE = re.compile(r"^table (?P<name>\w+) \((?P<file>.+?)(?:, (?P<rows>[\d,]+) rows)?\)(?:: (?P<title>.*))?$", re.M)
+_TABLE = re.compile(r"^table (?P<name>\w+) \((?P<file>.+?)(?:, (?P<rows>[\d,]+) rows?)?\)(?:: (?P<title>.*))?$", re.M)
 _COLUMN = re.compile(
     r'^- (?P<sql>\w+) "(?P<name>.*?)": (?P<type>text|number|date|year)(?:, (?!values: |[\d,]+ values such as: |\d+ blank)'
     r"(?P<unit>[^,|]*?)(?=, |$))?(?P<rest>.*)$"
@@ -22,7 +22,7 @@ _RANGE = re.compile(r"(?:^|, )(?P<low>[-\d][-\d.,:Q ]*?) to (?P<high>[-\d][-\d.,
 _HEAD = re.compile(
     r"^\[(?P<n>\d+)\] (?P<title>.+)\n<(?P<url>\S+)>\n> Result of (?P<sql>.*)\n(?P<rows>(?:> \|.*(?:\n|$))*)", re.M
 )
-_USED = re.compile(r"^> Rows used: (?P<where>.+?)(?: \((?P<count>[\d,]+) rows\))?$", re.M)
+_USED = re.compile(r"^> Rows used: (?P<where>.+?)(?: \((?P<count>[\d,]+) rows?\))?$", re.M)
 
 
 class PColumn(Struct, frozen=True, dict=True):

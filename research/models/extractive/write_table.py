@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from research._util.amounts import plain, rounded
+from research.models.extractive.table_columns import is_flag
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn, figure, shown
 from research.models.extractive.table_sql import value_name
@@ -47,10 +48,11 @@ _WORDS = {
         "span": "from {a} in {s} to {b} in {e}",
         "used": "Calculated from {cells}.",
         "read": "Read from {cells}.",
+        "for": " for {all}",
+        "when": " {all}",
         "where": " where {all}",
         "and": " and ",
         "is": "{c} is {v}",
-        "dated": "{c} is {v}",
         "any": " or ",
         "join": ", ",
         "table": "Result",
@@ -91,6 +93,8 @@ _WORDS = {
         "span": "从{s}的{a}到{e}的{b}",
         "used": "由{cells}计算得出。",
         "read": "取自{cells}。",
+        "for": "{all}，",
+        "when": "{all}，",
         "where": "{all}时，",
         "and": "、",
         "is": "{c}为{v}",
@@ -196,27 +200,29 @@ class _Sentences:
         return cell if value is None else with_unit(tidy(value), measure)
 
     def _where(self) -> str:
-        parts = []
         columns: dict[str, list[str]] = {}
         for each in self.plan.filters if self.plan.operation != "difference" else ():
             columns.setdefault(each.column.said, []).append(each.value)
-        parts += [
-            self.w["is"].format(c=name, v=self.w["any"].join(dict.fromkeys(values))) for name, values in columns.items()
+        named = [
+            self.w["any"].join(dict.fromkeys(values)) for name, values in columns.items() if not is_flag(values[0])
         ]
+        parts = [self.w["is"].format(c=name, v=values[0]) for name, values in columns.items() if is_flag(values[0])]
         signs = _SIGNS[self.language]
-        if self.plan.time and self.plan.periods and not self.plan.wide and self.plan.operation != "growth":
-            plain = all(each.how == "=" for each in self.plan.periods) and self.plan.time.type == "year"
-            times = [
-                f"{'' if plain else signs[each.how] + ' '}{dated(each.text, self.language)}".lstrip()
-                for each in self.plan.periods
-            ]
-            key = "is" if plain or self.language == "zh" else "dated"
-            parts.append(self.w[key].format(c=self.plan.time.said, v=self.w["any"].join(times)))
         parts += [
             f"{column.said} {signs[limit.sign]} {with_unit(tidy(limit.value), column)}"
             for column, limit in self.plan.limits
         ]
-        return self.w["where"].format(all=self.w["and"].join(parts)) if parts else ""
+        told = self.w["for"].format(all=self.w["and"].join(named)) if named else ""
+        told += self.w["when"].format(all=self._times()) if self._times() else ""
+        return told + (self.w["where"].format(all=self.w["and"].join(parts)) if parts else "")
+
+    def _times(self) -> str:
+        """Return the times that are asked about, in words; empty if the columns have them."""
+        plan, signs = self.plan, _SIGNS[self.language]
+        if not (plan.time and plan.periods) or plan.wide or plan.operation == "growth":
+            return ""
+        times = [f"{signs[each.how]} {dated(each.text, self.language)}".lstrip() for each in plan.periods]
+        return self.w["any"].join(times)
 
     def _name(self, cell: str) -> str:
         return self._dated(self.plan.group.sql, cell) if self.plan.group else cell

@@ -47,7 +47,7 @@ def described(entry: TableEntry, table: Table, about: str = "") -> str:
 def _lines(entry: TableEntry, table: Table, about: str) -> Iterator[str]:
     place = f" › {table.place}" if table.place else ""
     title = f": {table.title}" if table.title else ""
-    size = f", {entry.count:,} rows" if entry.id else ""
+    size = f", {entry.count:,} row{'s' if entry.count != 1 else ''}" if entry.id else ""
     yield f"table {entry.name} ({entry.file}{place}{size}){title}"
     for at, (name, column) in enumerate(zip(entry.columns[:_COLUMNS], table.columns, strict=False)):
         kind = ", ".join(filter(None, (column.type, column.unit)))

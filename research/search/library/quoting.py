@@ -56,7 +56,10 @@ def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: 
     cells = where.rpartition(" › ")[2]
     lines = [f"{RESULT}{' '.join(sql.split())}"[:600], *_result(result)] if first else []
     exact = used.kind == "rows"
-    lines.append(f"{ROWS_USED}{where}" + (f" ({len(kept):,} rows)" if exact else " (any of these rows)"))
+    lines.append(
+        f"{ROWS_USED}{where}"
+        + (f" ({len(kept):,} row{'s' if len(kept) != 1 else ''})" if exact else " (any of these rows)")
+    )
     lines += [f"{TITLE}{table.title}"] if table.title else []
     lines += _used(table, positions, kept) if exact else []
     if not entry.id:  # the rows of the Factbook have no cells, and are in its lists by measure
