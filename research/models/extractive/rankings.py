@@ -12,11 +12,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from research._util.amounts import Amount
 from research._util.amounts import amount as read_amount
+from research._util.decoding import convert
 from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
@@ -151,7 +151,7 @@ class Group(Struct, frozen=True, dict=True):
 def groups() -> tuple[Group, ...]:
     """Return the groups of countries that can be asked about."""
     text = Path(__file__).with_name("groups.toml").read_text("utf-8")
-    return tuple(msgspec.convert(tomllib.loads(text)["group"], list[Group]))
+    return tuple(convert(tomllib.loads(text)["group"], list[Group]))
 
 
 def is_group(name: str) -> bool:
