@@ -48,10 +48,10 @@ LINE = FIELD
 """Maximum length of a title and of each value of the metadata, in characters: they are repeated in many places."""
 
 _NO_TITLES = frozenset(
-    ",untitled,untitled document,unbenannt,sans titre,sin título,无标题,無標題,無題,document,document1,dokument1,"
-    "presentation,presentation1,powerpoint presentation,doc1,slide 1".split(",")
+    ",untitled,(anonymous),anonymous,untitled document,unbenannt,sans titre,sin título,无标题,無標題,無題,document,document1,"
+    "dokument1,presentation,presentation1,powerpoint presentation,doc1,slide 1".split(",")
 )
-"""What programs call a new file."""
+"""What programs call a new file, and its author."""
 _LINK_LINE, _URL = 120, 2000
 _POWERS = {"2": "²", "3": "³"}
 _UNIT_BEFORE = re.compile(r"(?:m|mi|ft)\s?$")
@@ -377,6 +377,7 @@ def read_pdf(data: bytes, name: str, *, pictures: bool = False) -> PdfRead:
         pages, left_out = pdf_text.pages(reader)
         title = _one_line((reader.metadata and reader.metadata.title) or "")
         author = _one_line((reader.metadata and reader.metadata.author) or "")
+        author = "" if author.casefold() in _NO_TITLES else author
         shown = scans.pictures(reader, pages) if pictures else ()
     except DependencyError as error:
         raise UnreadableFile(

@@ -263,19 +263,31 @@ def test_each_call_of_a_round_has_a_line_and_its_arguments_are_words(visit: Visi
     ]
 
 
-def test_a_visit_is_named_by_its_page_and_its_address_and_goal_stand_apart() -> None:
-    url = "library://factbook/norway/energy"
+def test_tables_that_fit_are_named_by_their_files() -> None:
+    seen = 'table staff (staff.xlsx › Pay, 4 rows)\n- name "Name": text\n\ntable one (one.csv, 1 row)\n- a "A": number'
+    call = CallView(
+        ToolCall("c1", "query", {"about": "Who earns most?"}), 0.0, Observation("c1", "query", seen, seconds=0.2)
+    )
+    asked = RoundView("main", 1, 1, "act", "m", 0.0, 0, [], calls=[call])
+    assert naming.line(RunView(), asked, None).endswith("staff.xlsx › Pay, one.csv · 0.2 s]]")
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [("library://factbook/norway/energy", []), ("https://a.example/energy", [":gray[:small[a.example/energy]]"])],
+)
+def test_a_visit_is_named_by_its_page_and_its_address_and_goal_stand_apart(url: str, address: list[str]) -> None:
     call = ToolCall("c1", "visit", {"url": url, "goal": "electricity by source"})
     read = Observation("c1", "visit", "…", sources=(Source(1, url, "Norway · Energy", "…"),), seconds=0.2)
     asked = RoundView("main", 2, 2, "act", "m", 0.0, 0, [], calls=[CallView(call, 0.0, read)])
     known = RunView(sources={1: list(read.sources)})
     assert naming.line(known, asked, None).split("  \n") == [
         "**2**  Read Norway · Energy",
-        f":gray[:small[{plain(url)}]]",
+        *address,
         ":gray[:small[looking for: electricity by source]]",
         ":gray[:small[1 source · 0.2 s]]",
     ]
-    assert naming.line(RunView(), asked, None).startswith(f"**2**  Read {plain(url)}")
+    assert naming.line(RunView(), asked, None).startswith(f"**2**  Read {plain(url.removeprefix('https://'))}")
 
 
 def test_a_page_that_cannot_be_read_is_told_with_its_cause_and_without_its_address_twice() -> None:

@@ -22,6 +22,10 @@ CODE: Final = ("code", "sql")
 """Arguments that are written for a machine: neither a round's name nor what is told about it."""
 
 
+_TABLE: Final = re.compile(r"^table \w+ \(([^()\n]+?)(?:, [\d,]+ rows?)?\)", re.M)
+"""Matches a table as the tool `query` describes it: its file and sheet."""
+
+
 def role(current: RoundView) -> str:
     """Return the role for which the model is asked, if it is one of `PHASES`; else an empty text."""
     return current.role if current.role in PHASES else ""
@@ -132,8 +136,9 @@ def _calls(view: RunView, current: RoundView, now: float | None) -> list[str]:
     if len(current.calls) == 1:
         call = current.calls[0]
         _, others = _arguments(call.call)
-        if call.call.name == "visit" and _title(view, call.call):
-            others.insert(0, clip(_address(call.call), SUBJECT))
+        address = _address(call.call)
+        if call.call.name == "visit" and _title(view, call.call) and not address.startswith("library://"):
+            others.insert(0, clip(address, SUBJECT))
         return [*map(plain, others), _result(call, now)]
     lines = [
         f"{plain(clip(_action(view, call.call), 2 * SUBJECT))} → {_result(call, now)}"
@@ -155,6 +160,8 @@ def _came_back(call: ToolCall, seen: Observation) -> str:
         return t("edited by you")
     if seen.sources and seen.ok:
         return count(len(seen.sources), "source")
+    if seen.ok and (tables := _TABLE.findall(seen.text)):
+        return plain(clip(", ".join(tables), 2 * SUBJECT))
     address = as_words(call.arguments.get("url", ""))  # it is in the name already
     words = seen.text[:500].replace(address, "") if address and not seen.ok else seen.text[:500]
     said = plain(clip(" ".join(words.split()), SUBJECT))

@@ -139,7 +139,8 @@ class Evidence:
         self._system = next((m.content for m in messages if m.role == "system"), "")
         said = "\n".join(m.content for m in messages if m.role == "user")
         block = _inside("earlier", said)
-        self.question = standing(readable(_question(messages)), _EXCHANGE.findall(block))
+        self.written = readable(_question(messages))
+        self.question = standing(self.written, _EXCHANGE.findall(block))
         """The question, completed from those of a conversation before it."""
         recalled = _facts(_inside("recalled", said))
         self.planned = tuple(_PLANNED.findall(_inside("plan", said)))

@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from research.models.extractive.measured import lacks, without_asides
-from research.quantities import quantities
+from research.quantities import Quantity, quantities
 from research.text import readable
 
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
@@ -30,6 +30,8 @@ _ASKED: dict[Kind, str] = {
 _RELATIVE = re.compile(r"who|when|where|which\b", re.I)
 _OPENS = re.compile(r"(?:^|[.,;:!?]|\b(?:and|by|for|from|in|into|of|on|or|than|to|with|at))\W*$", re.I)
 """Matches the text before a question word that starts a question or a clause."""
+
+_PAST = re.compile(r"\b(?:was|were|did|had)\b|[了过]", re.I)
 
 _TITLES = (
     re.compile(
@@ -89,6 +91,11 @@ def kind_of(question: str) -> Kind | None:
     return min(found)[3] if found else None
 
 
+def is_time(quantity: Quantity, question: str) -> bool:
+    """Return whether a quantity says when something is: a date, a year, or, of what is still to come, *within 30 days*."""
+    return quantity.kind in ("year", "date") or (quantity.unit == "hours" and _PAST.search(question) is None)
+
+
 def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
     """Return what a statement and its passage lack to be an answer of the kind; empty if they lack nothing."""
     told, plain = f"{statement}\n{quote}", without_asides(question)
@@ -101,6 +108,6 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
         return "anybody with that title"
     if kind == "number" and not any(q.kind in ("number", "ordinal") for q in quantities(statement)):
         return "a figure"
-    if kind in ("year", "date") and not any(q.kind in ("year", "date") for q in quantities(told)):
+    if kind in ("year", "date") and not any(is_time(q, question) for q in quantities(told)):
         return "a date"
     return "" if kind == "whether" else lacks(question, statement, quote)

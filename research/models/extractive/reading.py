@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from research.models.extractive.asked import options
 from research.models.extractive.evidence import Fact
-from research.models.extractive.kinds import Kind, kind_of
+from research.models.extractive.kinds import Kind, is_time, kind_of
 from research.models.extractive.names import is_country, key
 from research.models.extractive.passages import Page, alike, keys, mentioned, names_in
 from research.models.extractive.prose import CITED, Prose
@@ -235,8 +235,10 @@ def _things(kind: Kind | None, line: str, page: Page, prose: Prose, *, firm: boo
     With `firm`, words that are numbers only perhaps do not count.
     """
     if kind in ("year", "date", "number"):
-        wanted = ("number",) if kind == "number" else ("year", "date")
-        found = [line[q.start : q.end] for q in quantities(line) if q.kind in wanted and not (firm and q.weak)]
+        fitting = (
+            q for q in quantities(line) if (q.kind == "number" if kind == "number" else is_time(q, prose.wanted.text))
+        )
+        found = [line[q.start : q.end] for q in fitting if not (firm and q.weak)]
     elif kind in ("person", "place", "name"):
         names = [name for name in names_in(line, prose.known) if kind != "person" or not is_country(key(name))]
         names = [name for name in names if not mentioned(name, page.title)]

@@ -90,12 +90,20 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         whole = completed(text, before.question if before else "", said, within=True)
         if before and compares(text):
             found.pop()
-        own = asking(evidence, without_cause(whole)[0])
-        verdict = solved(own, acting=messages is not None)
-        if messages is not None and not _able(verdict.actions, messages):
-            verdict = solved(own, acting=False)
-        found.append(Solved(whole, own, verdict))
+        found.append(_each(evidence, whole, messages))
+    first = found[0].verdict
+    open_ = len(found) == 1 and not (first.actions or first.doubt or answers(first) or evidence.planned)
+    if open_ and evidence.written != evidence.question and not refers(evidence.written):
+        return [_each(evidence, evidence.written, messages)]  # perhaps it does not go on from the question before
     return found
+
+
+def _each(evidence: Evidence, text: str, messages: Sequence[Message] | None) -> Solved:
+    own = asking(evidence, without_cause(text)[0])
+    verdict = solved(own, acting=messages is not None)
+    if messages is not None and not _able(verdict.actions, messages):
+        verdict = solved(own, acting=False)
+    return Solved(text, own, verdict)
 
 
 def _kept(items: Sequence[Solved]) -> Sequence[Fact]:
