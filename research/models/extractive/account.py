@@ -48,8 +48,7 @@ def account(items: Sequence[Answered], planned: Sequence[str] = ()) -> str:
     whole = all(short) and all(part.status == "answered" for part in parts)
     own = {each: (its, said) for each, its, said in items}
     planned_parts = [_item(each, *own.get(each, (verdict, text))) for each in planned]
-    joint = "；" if has_cjk(text) else "; "
-    return write_account(joint.join(short) if whole else "", planned_parts or parts)
+    return write_account(_joint(text).join(short) if whole else "", planned_parts or parts)
 
 
 def judged(question: str, verdict: Verdict, text: str) -> list[Part]:
@@ -118,12 +117,17 @@ def _weighs(part: Asked) -> bool:
     return WEIGHS.search(part.text.lower()) is not None or weighs_only(part.text)
 
 
+def _joint(text: str) -> str:
+    """Return what stands between short answers, in the language of a text."""
+    return "；" if has_cjk(text) else "; "
+
+
 def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     """Return the answer in one line: what it says in bold type, without the names that it is about; empty if it is longer."""
     if verdict.reading:
         return verdict.reading.span
     shown = chinese.verdict(verdict) if has_cjk(text) else verdict
-    joint = "；" if has_cjk(text) else "; "
+    joint = _joint(text)
     if (first := shown.ranked) and first.ranking.kind == "top" and asked[0].kind != "number":
         return joint.join(row.name for row in first.rows) if first.ranking.first == 1 and first.count <= TIED else ""
     lines = [

@@ -140,6 +140,7 @@ class Evidence:
         said = "\n".join(m.content for m in messages if m.role == "user")
         block = _inside("earlier", said)
         self.written = readable(_question(messages))
+        """The question as the user wrote it."""
         self.question = standing(self.written, _EXCHANGE.findall(block))
         """The question, completed from those of a conversation before it."""
         recalled = _facts(_inside("recalled", said))

@@ -38,6 +38,8 @@ _PHRASE = r"\b(?:of|in|for|under|by|from|at|with|to) (the (?:[\w’'-]+ ){{0,4}}
 """Matches a name with the words that belong to it: *the Orrin agreement*."""
 _ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})(?:: |：)")
 """Matches what an answer is about."""
+_NOUN = re.compile(r"(?:the|an?)\b", re.I)
+"""Matches a noun with its article: *the notice period*."""
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
@@ -88,9 +90,9 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     if not thing or asked.names or not (_GOES_ON.search(text) or short):
         return text
     rest = _GOES_ON.sub("", text).strip(" ?？")
-    return (
-        f"{thing}的{rest}？" if has_cjk(rest) else f"What is {rest} of {thing}?" if _noun(rest) else f"{rest}: {thing}?"
-    )
+    if has_cjk(rest):
+        return f"{thing}的{rest}？"
+    return f"What is {rest} of {thing}?" if _NOUN.match(rest) else f"{rest}: {thing}?"
 
 
 def says_nothing(asked: Question) -> bool:
@@ -159,8 +161,3 @@ def _put(match: re.Match[str], thing: str, before: str) -> str:
     if listed:
         return listed["what"]
     return f"{thing}'s" if match["whose"] else f"in {thing}" if match["where"] else thing
-
-
-def _noun(rest: str) -> bool:
-    """Return whether words are a noun with its article: *the notice period*."""
-    return re.match(r"(?:the|an?)\b", rest, re.I) is not None

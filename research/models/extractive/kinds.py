@@ -32,7 +32,7 @@ _OPENS = re.compile(r"(?:^|[.,;:!?]|\b(?:and|by|for|from|in|into|of|on|or|than|t
 """Matches the text before a question word that starts a question or a clause."""
 
 _PAST = re.compile(r"\b(?:was|were|did|had)\b|[了过]", re.I)
-
+"""Matches a question for something that has been."""
 _TITLES = (
     re.compile(
         r"\b(?:king|queen|emperor|empress|monarch|sultan|emir|grand duke|tsar)s?\b|国王|女王|天皇|苏丹(?!港)", re.I

@@ -89,16 +89,13 @@ def _read(finder: Finder, evidence: Evidence, ranking: Ranking, label: str, plac
 def _complete(ranking: Ranking, read: Table) -> bool:
     """Return whether the rows that decide were read: those at one end, or all of them."""
     ranks = [row.rank for row in read.rows if row.rank]
-    if ranking.kind == "top" and not ranking.group:
+    if ranking.group:  # its members may stand anywhere
+        return len(ranks) >= read.have
+    if ranking.kind == "top":
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
         return end and len(ranks) >= min(ranking.first, read.have)
     stated = _STATED.get(ranking.kind, "")
-    if (
-        stated
-        and not ranking.group
-        and any(head.label.startswith(stated) for head in read.heads)
-        and len(ranking.places) == 1
-    ):
+    if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
         return True
     return len(ranks) >= read.have
 

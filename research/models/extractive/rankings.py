@@ -131,11 +131,16 @@ class Group(Struct, frozen=True, dict=True):
     name: str
     chinese: str
     says: str
-    """Matches its names in lower case."""
+    """What people call it, as a regular expression."""
     regions: tuple[str, ...]
     """The regions whose lists have its members."""
     members: str
     """Their ISO 3166 codes."""
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Matches its names in lower case."""
+        return re.compile(_EDGED.format(self.says))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -156,7 +161,7 @@ def groups() -> tuple[Group, ...]:
 
 def is_group(name: str) -> bool:
     """Return whether a name is that of a group of countries."""
-    return any(re.fullmatch(_EDGED.format(each.says), name.lower()) for each in groups())
+    return any(each.pattern.fullmatch(name.lower()) for each in groups())
 
 
 class Ranking(Struct, frozen=True):
@@ -216,11 +221,11 @@ def asked(q: Question) -> Ranking | None:
     text = _OF_THEM.sub("of the ", before) + comma + rest
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
     bare = masked = text
-    place, group = "", next((each for each in groups() if re.search(_EDGED.format(each.says), text)), None)
+    place, group = "", next((each for each in groups() if each.pattern.search(text)), None)
     if group:
         place = group.name
-        text = bare = " ".join(re.sub(_EDGED.format(group.says), " ", text).split())
-        masked = re.sub(_EDGED.format(group.says), "{c}", masked)
+        text = bare = " ".join(group.pattern.sub(" ", text).split())
+        masked = group.pattern.sub("{c}", masked)
     for name, pattern in _REGIONS:
         edged = _EDGED.format(pattern)
         if re.search(edged, bare):
@@ -234,7 +239,7 @@ def asked(q: Question) -> Ranking | None:
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
     words = tuple(token for token in dict.fromkeys(tokens(bare)) if _telling(token))
     known = set(tokens(" ".join(labels))) | _OF_REGIONS
-    known |= set(tokens(" ".join(re.findall(_EDGED.format(group.says), q.text.lower())))) if group else set()
+    known |= set(tokens(" ".join(group.pattern.findall(q.text.lower())))) if group else set()
     if any(not set(tokens(name)) <= known for name in q.names):
         return None  # a name that is no region: the question is about a thing, or about a given group
     label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(masked)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from research.models.extractive import table_words as said
-from research.models.extractive.table_columns import GENERIC, cosine, likeness, same, words_of
+from research.models.extractive.table_columns import GENERIC, cosine, likeness, words_of
 from research.models.extractive.table_degrees import is_degree
 from research.models.extractive.table_meant import Meant
 from research.models.extractive.table_nouns import added, names_of_rows
 from research.models.extractive.table_reading import PColumn
-from research.models.extractive.table_synonyms import SYNONYMS, synonymous
+from research.models.extractive.table_synonyms import SYNONYMS, means
 from research.models.extractive.table_units import unit_of
 from research.text import has_cjk
 
@@ -108,7 +108,7 @@ def uneven(meant: Meant, measure: PColumn | None, aggregate: str) -> bool:
     A mean by month of a table with several rows a month, or the levels of several times that would be added up.
     """
     times = meant.table.of_type("date", "year")
-    if measure is None or not times or any(meant.unique(column) for column in meant.table.of_type("text")):
+    if measure is None or not times or any(meant.table.unique(column) for column in meant.table.of_type("text")):
         return False
     if aggregate == "AVG" and per_time(meant.text):
         named = {each.column.sql for each in meant.found or ()}
@@ -154,9 +154,7 @@ def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
 def _named(word: str, own: Sequence[str], head: Sequence[str]) -> bool:
     if word in GENERIC or says_how(word) or head_says(word, head):
         return True
-    if any(same(word, each) for each in own):
-        return True
-    return any(synonymous(word, each) for each in own)
+    return any(means(word, each) for each in own)
 
 
 def head_says(word: str, head: Sequence[str]) -> bool:

@@ -174,12 +174,9 @@ class Meant:
     def _text_columns(self) -> list[PColumn]:
         return self.table.of_type("text", "date", "year")
 
-    def unique(self, column: PColumn) -> bool:
-        return column.different >= self.table.rows > 0
-
     def key(self) -> PColumn | None:
         """Return the column that names the rows: the first of text that has another value in each."""
-        texts = [column for column in self.table.of_type("text") if self.unique(column)]
+        texts = [column for column in self.table.of_type("text") if self.table.unique(column)]
         numbers = [column for column in self.table.of_type("number") if is_number_of_row(column, self.table)]
         return next(iter([*texts, *numbers]), None)
 
@@ -218,9 +215,7 @@ class Meant:
             words = [word for word in words_of(plain) if not said.calculates(word) and not is_degree(word)][:4]
             for at, word in enumerate(words):
                 if (found := self._named(word)) and (not at or found[1] == 1):
-                    if found[0].type == "date" and (
-                        said.TIME_FIRST.search(self.text) or said.TIME_LAST.search(self.text)
-                    ):
+                    if found[0].type == "date" and said.by_time(self.text):
                         return (key, 0.5) if (key := self.key()) else (None, -1.0)  # the row with this date
                     self.taken = word
                     return found
@@ -307,7 +302,7 @@ class Meant:
         words = self.noun()[:1] if COUNTED.search(self.text) else []
         for column in self.table.of_type("text"):
             named = any(same(word, own) for word in words for own in column.words)
-            if named and column.different and not self.unique(column) and not self.of(column):
+            if named and column.different and not self.table.unique(column) and not self.of(column):
                 return column
         return None
 

@@ -10,7 +10,7 @@ from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, Meant
 from research.models.extractive.table_nouns import quantity
 from research.models.extractive.table_reading import PColumn
-from research.models.extractive.table_synonyms import synonymous
+from research.models.extractive.table_synonyms import means
 from research.models.extractive.table_units import UNITS, unit_of
 from research.text import has_cjk
 
@@ -34,12 +34,7 @@ class Measured(Meant):
             if inside:
                 return max(inside, key=lambda column: len(column.name)), 1.0
         when = self.table.of_type("date", "year")
-        if (
-            group
-            and when
-            and (said.TIME_FIRST.search(self.text) or said.TIME_LAST.search(self.text))
-            and not self.degree
-        ):
+        if group and when and said.by_time(self.text) and not self.degree:
             found_when = best(words, [*columns, *when])
             if found_when is None or found_when.column in when:
                 return when[0], 0.6
@@ -58,7 +53,7 @@ class Measured(Meant):
         """Return the measure of a table with a column for each year: that of the years, or another one."""
         own = [*words_of(self.kind), *self.head]
         named = (
-            [word for word in (*words, *self.noun()[:1]) if any(_means(word, each) for each in own)]
+            [word for word in (*words, *self.noun()[:1]) if any(means(word, each) for each in own)]
             or self.kind
             and self.kind in self.text
         )
@@ -86,7 +81,7 @@ class Measured(Meant):
             match = best(noun[1:], [column for column in self.figures if unit_of(column.unit) == UNITS[first[0]]])
             return (match.column, match.score) if match else None
         counting = [
-            column for column in self.figures if any(_means(word, own) for word in first for own in column.words)
+            column for column in self.figures if any(means(word, own) for word in first for own in column.words)
         ]
         if len(set(counting)) == 1:
             return counting[0], 1.0
@@ -103,7 +98,11 @@ class Measured(Meant):
     def _named_by(self, word: str) -> bool:
         """Return whether a column of figures is named by a word, or the years of a table are about it."""
         years = words_of(self.kind) if self.wide else []
-        return any(_means(word, own) for own in (*years, *(own for each in self.figures for own in each.words)))
+        return any(means(word, own) for own in (*years, *(own for each in self.figures for own in each.words)))
+
+    def one_row(self) -> bool:
+        """Return whether a value that the question names is that of one row."""
+        return any(self.table.unique(each.column) for each in self.found or ())
 
     def _units(self, column: PColumn, noun: Sequence[str]) -> bool:
         """Return whether a column is named by a whole noun, or has it as its unit: `rainy days`, 台."""
@@ -137,8 +136,3 @@ class Measured(Meant):
             return None
         places = [self.text.lower().find(word[:5]) for word in words]
         return min(range(len(words)), key=lambda i: abs(places[i] - mark.start()) if places[i] >= 0 else 10**6)
-
-
-def _means(word: str, own: str) -> bool:
-    """Return whether a word names what a word of a column does: `people` and `headcount`."""
-    return same(word, own) or synonymous(word, own)

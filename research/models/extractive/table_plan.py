@@ -125,7 +125,7 @@ class _Planner(Measured):
         chosen = [each for each in self.found if each.column is not column]
         if column is None or limits is None or len(chosen) < len(self.found) or not (chosen or limits or self.against):
             return None
-        if not self.unique(column) and not all(added(each) for each, _ in self.against):
+        if not self.table.unique(column) and not all(added(each) for each, _ in self.against):
             return None
         return Plan(
             table=self.table,
@@ -143,7 +143,7 @@ class _Planner(Measured):
     def _cell(self) -> Plan | None:
         """Return the plan that reads a date, a person or a place of the one row that a question names: `when does … end`."""
         chosen, kind = self.found or [], kind_of(self.text)
-        if self.strangers() or len(chosen) != 1 or not self.unique(chosen[0].column) or self.limits or self.periods:
+        if self.strangers() or len(chosen) != 1 or not self.one_row() or self.limits or self.periods:
             return None
         types, meant = _CELLS.get(kind or "name", ((), ""))
         others = [each for each in self.table.columns if each is not chosen[0].column]
@@ -183,7 +183,7 @@ class _Planner(Measured):
         if operation is None or (measure is None and operation not in ("count", "rank")):
             return None
         if measure is None and (
-            not self.counts(words, group) or (operation == "rank" and group and self.unique(group))
+            not self.counts(words, group) or (operation == "rank" and group and self.table.unique(group))
         ):
             return None
         time = self._time(group)
@@ -225,11 +225,10 @@ class _Planner(Measured):
         """Return the column whose members are asked for, as `group` does; None if one figure is asked of all of them."""
         group, support = self.group()
         mean = said.MEAN.search(self.text)
-        one = any(self.unique(each.column) for each in self.found or ()) and not self.options(group) if group else False
-        if group is None or one or _ALTOGETHER.search(self.text):
+        if group is None or (self.one_row() and not self.options(group)) or _ALTOGETHER.search(self.text):
             return None, support
         # The mean `per clinic` is that of all rows if each is a clinic.
-        if self.unique(group) and GROUPED.search(self.text) and (mean or said.MEDIAN.search(self.text)):
+        if self.table.unique(group) and GROUPED.search(self.text) and (mean or said.MEDIAN.search(self.text)):
             return None, support
         if group.type != "text" and mean and per_time(self.text) and not self.ranked():
             return None, support  # the mean per month is that of the months' sums
@@ -286,8 +285,7 @@ class _Planner(Measured):
             return None, ""  # temperatures and grades have no total
         if ranked:
             return ("max", "MAX") if self._most(measure) else ("min", "MIN")
-        several = not any(self.unique(each.column) for each in self.found or ())
-        return ("sum" if COUNTED.search(text) and plain and several else "lookup"), "SUM" if plain else ""
+        return ("sum" if COUNTED.search(text) and plain and not self.one_row() else "lookup"), "SUM" if plain else ""
 
     def _most(self, measure: PColumn | None) -> bool:
         text = self.text
@@ -374,7 +372,7 @@ def _qualified(plan: Plan, text: str) -> bool:
 
 def _passed_by_some(meant: Measured, plan: Plan) -> bool:
     """Return whether a limit is for single rows, while members with several rows are asked for."""
-    if plan.group is None or plan.operation not in ("count", "list") or meant.unique(plan.group):
+    if plan.group is None or plan.operation not in ("count", "list") or meant.table.unique(plan.group):
         return False
     years = meant.table.of_type("year")
     spread = int(years[0].high) - int(years[0].low) + 1 if years and years[0].low else 1

@@ -60,6 +60,10 @@ class PTable(Struct, frozen=True):
     rows: int
     columns: tuple[PColumn, ...]
 
+    def unique(self, column: PColumn) -> bool:
+        """Return whether each row has another value in a column of text, which so names it."""
+        return column.different >= self.rows > 0
+
     def of_type(self, *types: str) -> list[PColumn]:
         """Return the columns of these types."""
         return [column for column in self.columns if column.type in types]

@@ -56,7 +56,7 @@ def statement(plan: Plan, question: str) -> str:
         return f"SELECT {group}, {value} AS {value_name(plan)} FROM {table}{where} {rest}"
     assert plan.measure
     if plan.operation == "lookup":
-        told = [each.column for each in plan.filters if each.column.different >= plan.table.rows > 0]
+        told = [each.column for each in plan.filters if plan.table.unique(each.column)]
         others = [each for each in plan.table.columns if each.type != "number" and each is not plan.measure]
         keys = [column.sql for column in told or others[:4]]
         return f"SELECT {', '.join([*keys, plan.measure.sql])} FROM {table}{_where(conditions)} LIMIT {SHOWN}"

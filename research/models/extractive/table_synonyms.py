@@ -39,6 +39,11 @@ SYNONYMS = tuple(
 """Nouns that name the same; vectors cannot tell them from siblings: `nurse` and `doctor` are as near as `pay` and `salary`."""
 
 
+def means(word: str, own: str) -> bool:
+    """Return whether a word names what a word of a column does: `people` and `headcount`."""
+    return same(word, own) or synonymous(word, own)
+
+
 def synonymous(word: str, other: str) -> bool:
     """Return whether two words name the same: `wage` and `salary`, also `employs` and `staff`."""
     groups = [group for group in SYNONYMS if other in group]

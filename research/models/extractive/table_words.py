@@ -157,3 +157,8 @@ def limits(text: str) -> list[Limit]:
             Limit(sign, number * scale, match.start(), match.end(), (match["unit"] or "").strip().lower(), degree)
         )
     return found
+
+
+def by_time(text: str) -> bool:
+    """Return whether a question asks for what is first or last in time."""
+    return any(each.search(text) for each in (TIME_FIRST, TIME_LAST))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from research.models.extractive.evidence import Evidence
@@ -9,7 +11,7 @@ from research.models.extractive.question import parse
 from research.models.extractive.spelling import spelt
 from research.models.extractive.table_nouns import added
 from research.models.extractive.table_plan import Doubt, Plan, planned
-from research.models.extractive.table_reading import Rows, asked_of, figure, ran, result_of, tables
+from research.models.extractive.table_reading import PTable, Rows, asked_of, figure, ran, result_of, tables
 from research.models.extractive.table_sql import LISTED, statement
 from research.models.extractive.table_words import CALCULATIONS
 from research.models.extractive.verdict import Action, TableAnswer, Verdict
@@ -32,14 +34,19 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
         action = Action("query", {"about": question}, "Look which tables fit.")
         return Verdict(parse(question), actions=(action,)) if acting and not evidence.lessons else None
     described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
-    for text, guessed in ((question, ()), spelt(question, frozenset(tokens(step.text)))):
-        plan = planned(text, described)
-        if isinstance(plan, Doubt):
-            return Verdict(parse(question), doubt=plan.options)
-        found = _carried_out(evidence, text, plan, acting) if plan else None
-        if found:
-            return replace(found, question=replace(found.question, guessed=guessed))
-    return None
+    if found := _answered(evidence, question, described, acting):
+        return found
+    text, guessed = spelt(question, frozenset(tokens(step.text)))
+    found = _answered(evidence, text, described, acting) if guessed else None
+    return replace(found, question=replace(found.question, guessed=guessed)) if found else None
+
+
+def _answered(evidence: Evidence, question: str, described: Sequence[PTable], acting: bool) -> Verdict | None:
+    """Return the next step or the answer to a question as it is written."""
+    plan = planned(question, described)
+    if isinstance(plan, Doubt):
+        return Verdict(parse(question), doubt=plan.options)
+    return _carried_out(evidence, question, plan, acting) if plan else None
 
 
 def columns_of(evidence: Evidence) -> list[str]:
