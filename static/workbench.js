@@ -464,6 +464,15 @@ function holdPage(main) {
   main.addEventListener("scroll", hold, { passive: true });
 }
 
+// A follow-up opens another run in the same page: it is read from its head, not from where it was asked.
+const openedRun = () => new URLSearchParams(location.search).get("run");
+let opened = openedRun();
+window.navigation?.addEventListener("currententrychange", () => {
+  const run = openedRun();
+  if (run && opened && run !== opened) document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+  opened = run;
+});
+
 // -- An outage -----------------------------------------------------------------------------------------------------
 
 // A page that was open while the server restarted may have missed a part of Streamlit's script: it loads itself again

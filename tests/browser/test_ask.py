@@ -209,8 +209,11 @@ def test_enter_asks_and_shift_enter_breaks_the_line(fresh: App, page: Page) -> N
     follow.press("Shift+Enter")
     page.keyboard.type("and of Italy?")
     expect(follow).to_have_value("And of Spain,\nand of Italy?")
+    page.set_viewport_size({"width": 1280, "height": 420})
+    follow.scroll_into_view_if_needed()
     follow.press("Enter")
     page.wait_for_url(lambda url: "run=" in url and url != first)
+    expect(page.get_by_role("heading", name="And of Spain, and of Italy?")).to_be_in_viewport()  # it begins at its head
 
 
 @pytest.mark.slow
