@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts.run import choices, form, presets, share, view, welcome
 from pages.parts.run import question as question_box
 from pages.parts.shared import component, home, offers, private
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research import defaults
 from research.errors import REFUSED
@@ -84,7 +84,7 @@ except REFUSED as error:
         with summary:
             private.ask(bench, error)
     elif not error_shown:
-        summary.markdown(f":red[:material/error: {plain(str(error))}]")
+        summary.markdown(f":red[:material/error: {plain(spoken(error))}]")
 else:
     recipe_line.caption(choices.line(recipe, chosen["tools"]))
     line, basis = choices.expected(bench, recipe, question or "")
@@ -107,7 +107,7 @@ if started:
             except MustChoose:
                 question_box.refuse(t("First say below whether this model may read your documents."))
             except REFUSED as error:
-                question_box.refuse(str(error))
+                question_box.refuse(spoken(error))
             else:
                 st.session_state["options-open"] = False
                 st.query_params.from_dict({"run": run_id})

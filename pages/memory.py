@@ -7,7 +7,7 @@ import streamlit as st
 from pages.parts.memory import entries, entry, files, filters, note, renewal
 from pages.parts.memory import map as memory_map
 from pages.parts.shared import home
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED, ToolError
 
@@ -23,7 +23,7 @@ bench = home.bench()
 try:
     memory = bench.memory
 except REFUSED as error:
-    st.error(plain(str(error)), title=t("Memory can't be opened"))
+    st.error(plain(spoken(error)), title=t("Memory can't be opened"))
     st.stop()
 wanted, query = filters.filters(), filters.query()
 total = memory.count()
@@ -70,7 +70,7 @@ try:
 except ToolError:
     found = []
 except REFUSED as error:
-    st.error(plain(str(error)), title=t("Memory can't be searched"))
+    st.error(plain(spoken(error)), title=t("Memory can't be searched"))
     st.stop()
 
 left, right = st.columns([7, 5], gap="large")

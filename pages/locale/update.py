@@ -6,12 +6,16 @@ Adds new texts without a translation and removes unused ones; nothing else chang
 from __future__ import annotations
 
 import ast
+import errno
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from babel.messages import Catalog
 from babel.messages.pofile import read_po, write_po
 
+from pages.parts.shared.language import DEFINITE
 from research import plugins
 from research.exports import FORMATS
 from research.exports.progress import OUTCOMES
@@ -24,6 +28,28 @@ ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).parent / "zh.po"
 KEYWORDS = {"t": 0, "later": 0, "count": 1}
 """Which argument is the text: of `t("…")`, `later("…")` and `count(number, "…")`."""
+ERRORS = {"ConfigError", "ProviderError", "RunPaused", "StoreUnavailable", "NoTools"}
+SPOKEN = (
+    "_util/[chn]*.py",
+    "agent/model_call.py",
+    "agent/reply_stream.py",
+    "auditing/reading.py",
+    "compare/starting.py",
+    "config/saved_*.py",
+    "engine/driver.py",
+    "engine/engine.py",
+    "models/[a-q]*.py",
+    "models/s[de]*.py",
+    "models/usage.py",
+    "models/llama/*.py",
+    "search/scope.py",
+    "search/web.py",
+    "search/library/*.py",
+    "store/rows.py",
+    "text.py",
+    "workbench/[elp]*.py",
+)
+"""Files of `research/` whose errors the pages show in their own language."""
 
 
 def messages() -> Iterator[tuple[str, str]]:
@@ -31,6 +57,11 @@ def messages() -> Iterator[tuple[str, str]]:
     for path in [ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))]:
         for text in _literals(path):
             yield text, str(path.relative_to(ROOT))
+    for path in sorted(path for pattern in SPOKEN for path in (ROOT / "research").glob(pattern)):
+        for text in _errors(path):
+            yield text, str(path.relative_to(ROOT))
+    for code in (errno.ENOENT, errno.EACCES, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.ECONNREFUSED):
+        yield os.strerror(code), "research/errors.py"
     yield EXAMPLE_QUESTION, "research/workbench/example.py"
     for words in OUTCOMES.values():
         yield words, "research/exports/progress.py"
@@ -64,6 +95,41 @@ def _literals(path: Path) -> Iterator[str]:
             word = node.args[KEYWORDS[node.func.id]]
             if isinstance(word, ast.Constant) and isinstance(word.value, str):
                 yield word.value
+
+
+def _errors(path: Path) -> Iterator[str]:
+    """Yield what the errors of a file say, with a `{place}` for each value that they insert."""
+    tree = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+    phrases: dict[str, str] = {}
+    for node in tree:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            phrases |= {each.id: node.value.value for each in node.targets if isinstance(each, ast.Name)}
+    for node in tree:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS and node.args:
+            text = node.args[0]
+            inserted = {each.id for each in ast.walk(text) if isinstance(each, ast.Name)}
+            yield from (phrases[each] for each in inserted & phrases.keys() if " " in phrases[each])
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                yield text.value.replace("{", "{{").replace("}", "}}")
+            elif isinstance(text, ast.JoinedStr) and len(re.sub(r"\{\w+\}", "", found := _template(text))) > DEFINITE:
+                yield found
+
+
+def _template(text: ast.JoinedStr) -> str:
+    """Return an f-string as a template; equal expressions are one place, named by their last name."""
+    names: dict[str, str] = {}
+    parts = []
+    for part in text.values:
+        if isinstance(part, ast.Constant):
+            parts.append(str(part.value).replace("{", "{{").replace("}", "}}"))
+        elif isinstance(part, ast.FormattedValue):
+            written = ast.unparse(part.value)
+            last = part.value.attr if isinstance(part.value, ast.Attribute) else getattr(part.value, "id", "value")
+            name = last.lstrip("_").lower()
+            taken = set(names.values())
+            free = next(each for each in (name, *(f"{name}{n}" for n in range(2, 9))) if each not in taken)
+            parts.append("{" + names.setdefault(written, free) + "}")
+    return "".join(parts)
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
@@ -13,7 +14,10 @@ from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
 from research.citations import check
 from research.citations.verifiers import fused
+from research.config.settings import load
+from research.errors import ConfigError
 from research.types import Citation, Judgement, Reason, Source
+from research.workbench.workbench import Workbench
 
 WORDS = sorted({text for text, _ in messages() if text})
 
@@ -45,6 +49,34 @@ def test_a_translation_has_the_markup_of_its_original(chinese: dict[str, str]) -
         return sorted(re.findall(r"`[^`]+`|:material/\w+:|\*\*", text))
 
     assert {text: there for text, there in chinese.items() if markup(text) != markup(there)} == {}
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("openai:gpt-4o", "openai:gpt-4o 没有密钥：请在“设置”中填写密钥"),
+        ("openai:", "openai：请在冒号后写明模型，例如 openai:gpt-5-mini"),
+        ("gguf:/nowhere.gguf", "；请给出 GGUF 模型文件"),
+    ],
+)
+def test_an_error_is_in_the_language_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: str, shown: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        Workbench(load(home=tmp_path)).model(model)
+    monkeypatch.setattr(language, "current", lambda: "en")
+    assert language.spoken(error.value) == " ".join(str(error.value).split())
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    assert shown in language.spoken(error.value)
+
+
+def test_what_a_service_said_stays_as_it_is_within_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    said = (
+        "h.example refused the key (401): set A_KEY, or A_URL if the key belongs to another server.  It said: Bad {key}"
+    )
+    assert language.spoken(said).endswith("服务器的回复：Bad {key}")
+    assert language.spoken("a plug-in's own {words}") == "a plug-in's own {words}"
 
 
 def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from pages.parts.compare import saved
 from pages.parts.run import choices, form, memory_choices, shelf
 from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import form_state, home, private
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, money
 from research import defaults
@@ -71,7 +71,7 @@ def draw(bench: Workbench, asked: Asked | None) -> None:
             home.until_ready()
             comparison = compare(bench, asked.question, recipes, [beside.id] if beside else [])
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("No run was started"))
+            st.error(plain(spoken(error)), title=t("No run was started"))
         else:
             st.query_params.from_dict({"id": comparison.id})
             st.rerun()

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.compare.columns import Column
 from pages.parts.run import head
 from pages.parts.shared import titles
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import clock, cost, count, money, short
 from research.errors import REFUSED
@@ -47,7 +47,7 @@ def stop(bench: Workbench, runs: Sequence[str]) -> None:
         try:
             bench.engine.stop(run)
         except REFUSED as error:
-            st.toast(plain(str(error)), icon=":material/info:")  # the run ended before the click arrived
+            st.toast(plain(spoken(error)), icon=":material/info:")  # the run ended before the click arrived
 
 
 def _state(column: Column) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
 from research.compare import MOST, compare_saved
@@ -28,7 +28,7 @@ def found(bench: Workbench, names: Sequence[str]) -> list[RunRow]:
         try:
             row = bench.store.run(name)
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("Run not found"))
+            st.error(plain(spoken(error)), title=t("Run not found"))
         else:
             rows[row.id] = row
     return list(rows.values())
@@ -73,7 +73,7 @@ def _begin(bench: Workbench, picked: Sequence[str]) -> None:
     try:
         comparison = compare_saved(bench, picked)
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("These runs can't be compared"))
+        st.error(plain(spoken(error)), title=t("These runs can't be compared"))
         return
     st.query_params.from_dict({"id": comparison.id})
     st.rerun()

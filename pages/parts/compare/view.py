@@ -10,7 +10,7 @@ from pages.parts.compare import heads as compare_heads
 from pages.parts.compare import numbers, reports, verdict
 from pages.parts.compare import steps as compare_steps
 from pages.parts.compare.columns import Column
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
 from research.compare import CommonRounds, differences
@@ -35,7 +35,7 @@ def show(bench: Workbench, key: str) -> None:
     try:
         comparison = bench.saved.comparison(key)
     except ConfigError as error:
-        st.error(plain(str(error)), title=t("Comparison not found"))
+        st.error(plain(spoken(error)), title=t("Comparison not found"))
         st.button(t("All comparisons"), icon=":material/arrow_back:", on_click=_leave)
         return
     columns = compare_runs.columns(bench, comparison)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, unique_labels, when
 from research.config import users
@@ -175,7 +175,7 @@ def _own(bench: Workbench) -> Chosen | None:
     try:
         return _by_path(bench) if way == "path" else _uploaded()
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The questions can't be read"))
+        st.error(plain(spoken(error)), title=t("The questions can't be read"))
         return None
 
 

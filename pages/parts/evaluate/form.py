@@ -11,7 +11,7 @@ from pages.parts.evaluate import data, jobs, recipes
 from pages.parts.evaluate.data import Chosen
 from pages.parts.run import choices, form
 from pages.parts.shared import home, models
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, count, money
 from research import plugins
@@ -226,7 +226,7 @@ def _start(bench: Workbench, name: str, chosen: Chosen, texts: Sequence[str], li
         )
         begun = jobs.of(bench).start(plan)
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("No run was started"))
+        st.error(plain(spoken(error)), title=t("No run was started"))
         return
     st.query_params.from_dict({"evaluation": begun})
     st.rerun()

@@ -13,7 +13,7 @@ from pages.parts.evaluate import charts, questions, results, verdict, words
 from pages.parts.evaluate import jobs as evaluate_jobs
 from pages.parts.run import head
 from pages.parts.run.choices import limits
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
 from pages.parts.shared.words import clock, cost, count, lasted, money, short, when
@@ -41,7 +41,7 @@ def show(bench: Workbench, name: str) -> None:
     try:
         standing = jobs.progress(name)
     except ConfigError as error:
-        st.error(plain(str(error)), title=t("Evaluation not found"))
+        st.error(plain(spoken(error)), title=t("Evaluation not found"))
         st.button(t("All evaluations"), icon=":material/arrow_back:", on_click=_leave)
         return
     name = standing.saved.plan.name
@@ -314,4 +314,4 @@ def _go_on(jobs: Evaluations, name: str, cap: float | None) -> None:
     try:
         jobs.resume(name, cap)
     except REFUSED as error:
-        st.toast(plain(str(error)), icon=":material/error:")
+        st.toast(plain(spoken(error)), icon=":material/error:")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.parts.library import folders
 from pages.parts.shared import address, home, once, undo
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, when
 from research.defaults import FACTBOOK, PAGES
@@ -145,7 +145,7 @@ def _refresh(bench: Workbench, name: str) -> None:
         found: FolderReport | str = bench.library.add_folder(Path(name))
         bench.library.start_embedding()
     except REFUSED as error:
-        found = str(error)
+        found = spoken(error)
     st.session_state[REFRESHED] = name, found
     st.session_state[CHANGED] = True
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.parts.library import collections
 from pages.parts.shared import address, cite
-from pages.parts.shared.language import current, t
+from pages.parts.shared.language import current, spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
 from research._util.retold import retold
@@ -42,7 +42,7 @@ def draw(library: Library, url: str, quote: str = "") -> None:
     try:
         document = library.open(url)
     except ToolError as error:
-        st.error(plain(str(error)), title=t("Document not found"))
+        st.error(plain(spoken(error)), title=t("Document not found"))
         return
     st.title(plain(document.title), anchor=False)
     collection = collections.title(library.collection_of(url))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.parts.library import upload
 from pages.parts.shared import once
-from pages.parts.shared.language import current, t
+from pages.parts.shared.language import current, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research._util.retold import retold
@@ -60,7 +60,7 @@ def add(bench: Workbench, place: str) -> None:
         found = bench.library.add_folder(folder, report)
     except REFUSED as error:
         bar.empty()
-        st.error(plain(str(error)))
+        st.error(plain(spoken(error)))
         return
     bench.library.start_embedding()
     # Rerun, because lists drawn above are missing the new folder.

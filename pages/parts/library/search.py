@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.parts.library import collections
 from pages.parts.shared import address, home
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, ToolError
 from research.search.library.searching import Hit
@@ -24,7 +24,7 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
         with st.spinner(t("Searching")):
             hits = to_the_point(bench.library.scored(query, MOST, [collection] if collection else None))
     except (ToolError, ConfigError) as error:
-        st.error(plain(str(error)))
+        st.error(plain(spoken(error)))
         return
     if not hits:
         st.caption(t("Nothing found. Try different or fewer words."))

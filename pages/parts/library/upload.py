@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
 from pages.parts.shared import once
-from pages.parts.shared.language import current, t, versions
+from pages.parts.shared.language import current, spoken, t, versions
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research._util.retold import retold
@@ -72,7 +72,7 @@ def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> 
             bench.library.start_embedding()
     except REFUSED as error:
         bar.empty()
-        st.error(plain(str(error)), title=t("The documents could not be added"))
+        st.error(plain(spoken(error)), title=t("The documents could not be added"))
         return
     st.session_state[f"uploaded-{place}"] = replace(report, texts={})
     st.session_state[f"upload-turn-{place}"] += 1  # a new, empty uploader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.memory import filters
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.workbench.workbench import Workbench
@@ -44,7 +44,7 @@ def draw(bench: Workbench) -> None:
             with st.spinner(t("Saving to memory")):
                 done = bench.memory.load(file.getvalue().splitlines())
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("Nothing was imported"))
+            st.error(plain(spoken(error)), title=t("Nothing was imported"))
             return
     st.session_state["memory-files"] = turn + 1
     st.session_state["memory-imported"] = t("{n} added, {known} already there.", n=done.added, known=done.known)

@@ -7,7 +7,7 @@ from typing import Literal
 import streamlit as st
 
 from pages.parts.shared import address
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.memory import Entry
@@ -40,7 +40,7 @@ def form(bench: Workbench, key: str, *, primary: bool = False) -> None:
             with st.spinner(t("Saving to memory")):
                 (added,) = bench.memory.add([Entry(text or "", tags=tuple(tags))])
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("The note was not saved"))
+            st.error(plain(spoken(error)), title=t("The note was not saved"))
             return
         if not added.new:
             st.toast(t("This is already in memory; here is the entry."), icon=":material/info:")
@@ -65,7 +65,7 @@ def edit(bench: Workbench, entry: Entry) -> None:
             with st.spinner(t("Saving to memory")):
                 bench.memory.edit(entry.id, text=text or "", tags=tags)
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("The change was not saved"))
+            st.error(plain(spoken(error)), title=t("The change was not saved"))
             return
     st.session_state["memory-edits"] = st.session_state.get("memory-edits", 0) + 1
     st.rerun()

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.parts.metrics.filters import link_parameters
 from pages.parts.shared import titles
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
 from pages.parts.shared.words import count, lasted, money, short, tool_title
@@ -124,7 +124,7 @@ def above_thresholds(found: Sequence[Figures], thresholds: str) -> None:
     try:
         above = alerts(all_, parse(thresholds)) if all_ else []
     except ConfigError as error:
-        st.warning(plain(str(error)))
+        st.warning(plain(spoken(error)))
         return
     if above:
         lines = [

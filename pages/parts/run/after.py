@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts.run import downloads, fork, keep, question_set, share
 from pages.parts.run import question as question_box
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.events.view import RunView
@@ -73,7 +73,7 @@ def _follow_up(bench: Workbench, row: RunRow) -> None:
     try:
         following = bench.engine.follow_up(row.id, question).run_id
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The question was not sent"))
+        st.error(plain(spoken(error)), title=t("The question was not sent"))
         return
     st.query_params.from_dict({"run": following})
     st.rerun()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.run import watching
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError
 from research.events.view import RunView
@@ -19,7 +19,7 @@ def found(bench: Workbench, run_id: str) -> tuple[RunRow, RunView] | None:
     try:
         row = bench.store.run(run_id)
     except ConfigError as error:
-        st.error(plain(str(error)), title=t("Run not found"))
+        st.error(plain(spoken(error)), title=t("Run not found"))
         return None
     if row.damaged:
         st.warning(
@@ -29,7 +29,7 @@ def found(bench: Workbench, run_id: str) -> tuple[RunRow, RunView] | None:
     try:
         return row, watching.present(bench, row)
     except ConfigError as error:
-        _draw(bench, row, str(error))
+        _draw(bench, row, spoken(error))
         return None
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.parts.run import reply
 from pages.parts.shared import home, models, private
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.events.view import RunView
@@ -27,7 +27,7 @@ def draw(view: RunView, row: RunRow | None = None) -> None:
     if not view.error:
         return
     with st.container(key="failure", gap="xsmall"):
-        st.error(plain(clip(" ".join(view.error.split()), LONGEST)), title=t("The run failed"))
+        st.error(plain(clip(spoken(view.error), LONGEST)), title=t("The run failed"))
         if row and (row.status == "failed" or view.status == "paused"):
             _remedies(home.bench(), row, view)
         if view.report:

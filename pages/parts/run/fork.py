@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import address, home, private
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import tool_title, unique_labels
 from research import plugins
@@ -88,7 +88,7 @@ def _form(bench: Workbench, row: RunRow, view: RunView, wanted_round: str) -> No
             home.until_ready()
             forked = bench.engine.fork(row.id, int(number), recipe=recipe, question=question, edits=edits).run_id
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("The run could not be forked"))
+            st.error(plain(spoken(error)), title=t("The run could not be forked"))
             return
         st.query_params.from_dict({"run": forked})
         st.rerun()

@@ -13,7 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.run import cards, choices, memory_choices, shelf
 from pages.parts.shared import form_state, models
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import JUDGES
 from research import defaults, plugins
@@ -305,7 +305,7 @@ def _set_up(bench: Workbench, names: tuple[str, ...]) -> None:
             try:
                 services([name], bench.settings)
             except REFUSED as error:
-                wrong(plain(str(error)))
+                wrong(plain(spoken(error)))
 
 
 def _servers(bench: Workbench) -> tuple[str, ...]:
@@ -313,7 +313,7 @@ def _servers(bench: Workbench) -> tuple[str, ...]:
     try:
         known = bench.mcp.configured()
     except REFUSED as error:
-        st.warning(plain(str(error)), title=t("MCP servers are unavailable"))
+        st.warning(plain(spoken(error)), title=t("MCP servers are unavailable"))
         return ()
     if not known:
         return ()

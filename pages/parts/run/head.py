@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.run import naming, report
 from pages.parts.shared import titles
 from pages.parts.shared.home import bench as current_bench
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import PHASES, lasted, money, short
 from research import plugins
@@ -147,7 +147,7 @@ def _request(bench: Workbench, run_id: str, what: str) -> None:
     try:
         bench.engine.pause(run_id) if what == "pause" else bench.engine.stop(run_id)
     except REFUSED as error:
-        st.toast(plain(str(error)), icon=":material/error:")  # the run ended before the click arrived
+        st.toast(plain(spoken(error)), icon=":material/error:")  # the run ended before the click arrived
 
 
 def inactive(view: RunView, row: RunRow, number: int, last: int) -> None:

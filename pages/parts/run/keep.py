@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research.errors import REFUSED
@@ -36,7 +36,7 @@ def draw(bench: Workbench, view: RunView) -> None:
             with st.spinner(t("Saving to memory")):
                 added = bench.memory.add(found)
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("Nothing was saved"))
+            st.error(plain(spoken(error)), title=t("Nothing was saved"))
             return
         new = sum(each.new for each in added)
         st.toast(

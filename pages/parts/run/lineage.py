@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research import compare
@@ -95,7 +95,7 @@ def _compare(bench: Workbench, run: str) -> None:
     try:
         comparison = compare.compare_with_origin(bench, run)
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("These runs can't be compared"))
+        st.error(plain(spoken(error)), title=t("These runs can't be compared"))
         return
     st.switch_page("pages/compare.py", query_params={"id": comparison.id})
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import money, short
 from research.agent.plan import LONGEST, MOST, sources_of
@@ -97,7 +97,7 @@ def _start(bench: Workbench, view: RunView, items: list[dict[str, Any]]) -> None
     try:
         bench.engine.resume(view.run, plan=[item for item in items if item["question"].strip()])
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The run could not be started"))
+        st.error(plain(spoken(error)), title=t("The run could not be started"))
         return
     st.session_state.pop(f"plan-{view.run}")
     st.rerun()

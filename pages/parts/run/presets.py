@@ -11,7 +11,7 @@ import streamlit as st
 from pages.parts.run import choices
 from pages.parts.shared import home, undo
 from pages.parts.shared.address import changed, starts_at
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.store.saved import Preset
@@ -93,7 +93,7 @@ def _chosen(name: str | None) -> None:
     try:
         choose(home.bench(), name)
     except REFUSED as error:
-        st.session_state[CHOSEN], st.session_state["preset-error"] = None, str(error)
+        st.session_state[CHOSEN], st.session_state["preset-error"] = None, spoken(error)
 
 
 def _own(bench: Workbench) -> None:
@@ -122,7 +122,7 @@ def _keep() -> None:
     try:
         presets.keep(bench, name, Choices(**st.session_state["chosen"]))
     except REFUSED as error:
-        st.session_state["preset-error"] = str(error)
+        st.session_state["preset-error"] = spoken(error)
         return
     st.session_state[CHOSEN], st.session_state["preset-name"] = name, ""
     st.session_state.pop(GAPS, None)

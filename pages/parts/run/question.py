@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts.run import presets
 from pages.parts.shared import home
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 from research.store import RunRow
@@ -41,7 +41,7 @@ def arrive() -> RunRow | None:
     try:
         row = home.bench().store.run(again) if again else None
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("Run not found"))
+        st.error(plain(spoken(error)), title=t("Run not found"))
     if linked != st.session_state.get("linked"):
         st.session_state["linked"] = linked
         if row is not None:
@@ -54,7 +54,7 @@ def arrive() -> RunRow | None:
             try:
                 presets.choose(home.bench(), preset)
             except REFUSED as error:
-                st.error(plain(str(error)))
+                st.error(plain(spoken(error)))
     if row is not None:
         st.caption(t("Question and options come from run {run}. Change anything you like, then start.", run=row.id))
     return row

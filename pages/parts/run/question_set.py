@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research.errors import REFUSED
@@ -49,7 +49,7 @@ def _add(bench: Workbench, row: RunRow, name: str, answer: str, none: bool) -> N
         question = from_run(row.question, [answer], answerable=not none)
         made = Sets(bench.store).add(name, Dataset(row.id, (question,)), f"the question of run {row.id}")
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The question was not added"))
+        st.error(plain(spoken(error)), title=t("The question was not added"))
         return
     st.toast(
         t("{name} now has {questions}.", name=plain(made.name), questions=count(len(made.questions), "question")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.run import choices, head, plan
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain, prose
 from research.errors import REFUSED
 from research.events.view import RunView
@@ -49,7 +49,7 @@ def _go_on(bench: Workbench, run_id: str, text: str | None) -> None:
     try:
         bench.engine.resume(run_id, text)
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The run could not be resumed"))
+        st.error(plain(spoken(error)), title=t("The run could not be resumed"))
         return
     st.rerun()
 
@@ -67,6 +67,6 @@ def finish(bench: Workbench, run_id: str) -> None:
         bench.engine.stop(run_id)
         bench.engine.wait(run_id, 10)
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The run could not be ended"))
+        st.error(plain(spoken(error)), title=t("The run could not be ended"))
         return
     st.rerun()

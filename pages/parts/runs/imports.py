@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.runs import table
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research.errors import REFUSED
@@ -71,7 +71,7 @@ def _read(bench: Workbench, key: str) -> None:
             runs = run_import.read_runs(file.getvalue())
             imported += [run_import.import_run(bench.store, each) for each in runs]
         except REFUSED as error:
-            wrong.append((file.name, str(error)))
+            wrong.append((file.name, spoken(error)))
     if not imported and not wrong:
         return  # a file was removed from the uploader
     st.session_state["runs-imported"] = imported, wrong

@@ -11,7 +11,7 @@ from pages.parts.library import collections, search
 from pages.parts.memory import filters as memory_filters
 from pages.parts.memory import similar
 from pages.parts.run import head
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.words import ago
 from research._util.sentences import sentences
 from research.errors import REFUSED, ToolError
@@ -67,7 +67,7 @@ def everything(bench: Workbench, query: str, kinds: Sequence[str], most: int) ->
         except ToolError:  # no word to search for
             continue
         except REFUSED as error:
-            problems.append(str(error))
+            problems.append(spoken(error))
     return [each for each in found if not each.near] or found, problems
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from pages.parts.settings import trials
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.config import saved_settings
 from research.config.settings import ADDRESSES, Settings, variable
@@ -95,7 +95,7 @@ def _save(bench: Workbench, name: str, fields: list[str], work: trials.Work) -> 
         )
         bench.reload()
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("Nothing was saved"))
+        st.error(plain(spoken(error)), title=t("Nothing was saved"))
         return
     trials.start(bench, name, work, keep=True)
     close()
@@ -107,7 +107,7 @@ def _forget(bench: Workbench, name: str, key: str) -> None:
         saved_settings.forget(bench.settings, key)
         bench.reload()
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The key could not be removed"))
+        st.error(plain(spoken(error)), title=t("The key could not be removed"))
         return
     trials.forget(name)
     trials.forget_stored(bench, name)

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.settings import trials
 from pages.parts.settings.services import ORIGINS
 from pages.parts.shared import models
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import JUDGES, count
 from research.citations.verifiers import check_name
@@ -160,7 +160,7 @@ def _save(bench: Workbench, entered: dict[str, Any]) -> None:
         saved_settings.save(settings, **{field: None if field in usual else value for field, value in changed.items()})
         bench.reload()
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("Nothing was saved"))
+        st.error(plain(spoken(error)), title=t("Nothing was saved"))
         return
     if "embedder" in changed:
         trials.forget("encoder")

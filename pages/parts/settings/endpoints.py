@@ -11,7 +11,7 @@ import streamlit as st
 from pages.parts.settings import trials
 from pages.parts.settings.services import frame
 from pages.parts.shared import models, offers, undo
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame
 from pages.parts.shared.words import ago
@@ -47,7 +47,7 @@ def draw(bench: Workbench) -> None:
     try:
         tested = trial.results(bench.settings.home)
     except REFUSED as error:
-        st.error(plain(str(error)))
+        st.error(plain(spoken(error)))
         tested = {}
     known = endpoints.known(bench.settings)
     for each in known:
@@ -113,9 +113,9 @@ def _row(bench: Workbench, each: Listed, last: Trial | None) -> None:
             if asking:
                 trials.asking(_trial(name), name)
             elif found and found.state == "broken" and not (last and last.problem in found.text):
-                st.markdown(f":red[{plain(found.text)}]")
+                st.markdown(f":red[{plain(spoken(found.text))}]")
             if newest and not asking:
-                said = _result(last) if last and last.at == newest.time else t(newest.check.text)
+                said = _result(last) if last and last.at == newest.time else spoken(newest.check.text)
                 st.markdown(f"{plain(said)}  \n:gray[{t('Tested {when}', when=ago(newest.time))}]")
         with buttons:
             _test_button(bench, each, last)
@@ -331,7 +331,7 @@ def _add(bench: Workbench, kind: str, entered: dict[str, Any]) -> None:
         endpoints.add(bench.settings, name, entry, entered["key"])
         bench.reload()
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("Nothing was saved"))
+        st.error(plain(spoken(error)), title=t("Nothing was saved"))
         return
     finally:
         st.session_state["endpoint-key-turn"] += 1  # a new field, so that the browser forgets the key

@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.settings import change as settings_change
 from pages.parts.settings import trials
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import ago
 from research import defaults, plugins
@@ -94,7 +94,7 @@ def draw(bench: Workbench, service: Service) -> None:
             if asking:
                 trials.asking(service.id, t(service.title))
             elif found:
-                st.markdown(plain(t(found.text)))
+                st.markdown(plain(spoken(found.text)))
                 if last is not None:
                     st.caption(t("Tested {when}", when=ago(last.time)))
         if service.work:

@@ -14,7 +14,7 @@ import streamlit as st
 from pages.parts.settings import trials
 from pages.parts.settings.services import frame
 from pages.parts.shared import cite, table
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research import plugins
@@ -63,7 +63,7 @@ def data(bench: Workbench) -> None:
             st.session_state["cleaned"] = won
             st.rerun()
         except REFUSED as error:
-            st.error(plain(str(error)), title=t("Cleaning up failed; no data was lost"))
+            st.error(plain(spoken(error)), title=t("Cleaning up failed; no data was lost"))
     if "cleaned" in st.session_state:
         st.caption(t("Freed {size}.", size=size(st.session_state.pop("cleaned"))))
 
@@ -85,7 +85,7 @@ def parts(bench: Workbench) -> None:
                 partial(doctor.mcp_server, name=name),
             )
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("MCP servers are unavailable"))
+        st.error(plain(spoken(error)), title=t("MCP servers are unavailable"))
     _plugins()
     found = ", ".join(f"{name} {installed}" for name in SHOWN if (installed := _version(name)))
     st.caption(f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}, {plain(found)}")
@@ -98,7 +98,7 @@ def _judges(bench: Workbench) -> None:
         known = verifiers.measured(bench.settings.home)
         names = dict.fromkeys([RULES, *filter(None, [chosen]), *known])
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("Judges of citations are unavailable"))
+        st.error(plain(spoken(error)), title=t("Judges of citations are unavailable"))
         return
     for name in names:
         what = cite.precision(known.get(name))
@@ -152,7 +152,7 @@ def _part(
             if asking:
                 trials.asking(name, title)
             elif found:
-                st.markdown(plain(t(found.text)))
+                st.markdown(plain(spoken(found.text)))
         buttons.button(
             t("Test"),
             key=f"test-{name}",

@@ -15,7 +15,7 @@ import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages.parts.shared import account
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.config import users
 from research.errors import REFUSED, ConfigError, WorkbenchError
@@ -114,7 +114,7 @@ def bench() -> Workbench:
         found.refresh()
         return found
     except REFUSED as error:
-        st.error(plain(str(error)), title=t("The workbench can't be opened"))
+        st.error(plain(spoken(error)), title=t("The workbench can't be opened"))
         st.stop()
 
 

@@ -6,7 +6,9 @@ fails for untranslated text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import string
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -21,6 +23,8 @@ NAMES: Final = {"en": "English", "zh": "中文"}
 """Name of each language in itself."""
 COOKIE: Final = "workbench-language"
 """Where the browser keeps the user's choice, for addresses without one."""
+DEFINITE: Final = 8
+"""Characters that a text has besides its places, to be recognized by them."""
 LOCALE: Final = Path(__file__).parents[2] / "locale"
 
 
@@ -43,6 +47,38 @@ def t(text: str, **values: object) -> str:
     """
     found = _catalogue(current()).get(text, text)
     return found.format(**values) if values else found
+
+
+def spoken(message: object) -> str:
+    """Return what `research` says, such as an error, in the current language; what the catalogue lacks stays as it is."""
+    return _spoken(" ".join(str(message).split()), current())
+
+
+def _spoken(text: str, language: str) -> str:
+    if exact := _catalogue(language).get(text):
+        return exact
+    for pattern, there in _templates(language):
+        if match := pattern.fullmatch(text):
+            return there.format(**{place: _spoken(value, language) for place, value in match.groupdict().items()})
+    return text
+
+
+@cache
+def _templates(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
+    """Return the catalogue's texts with places as patterns, the most definite first."""
+    found: list[tuple[int, re.Pattern[str], str]] = []
+    for text, there in _catalogue(language).items():
+        parts = list(string.Formatter().parse(text)) if re.search(r"\{\w+\}", text) else []
+        known: set[str] = set()
+        pattern = ""
+        for literal, place, _, _ in parts:
+            pattern += re.escape(re.sub(r"\s+", " ", literal))
+            if place:
+                pattern += f"(?P={place})" if place in known else f"(?P<{place}>.*?)"
+                known.add(place)
+        if sum(len(literal) for literal, *_ in parts) > DEFINITE:
+            found.append((len(pattern), re.compile(pattern, re.DOTALL), there))
+    return [(pattern, there) for _, pattern, there in sorted(found, key=lambda each: -each[0])]
 
 
 def versions(text: str) -> set[str]:

@@ -10,7 +10,7 @@ import msgspec
 import streamlit as st
 
 from pages.parts.shared import form_state
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
 from research import defaults, plugins
 from research.config.endpoints import BY_SETTINGS
@@ -135,7 +135,7 @@ def _check(bench: Workbench, name: str) -> None:
         bench.model(name)
     except REFUSED as error:
         st.session_state["options-wrong"] = True
-        st.markdown(f":red[:material/error: {plain(str(error))}]")
+        st.markdown(f":red[:material/error: {plain(spoken(error))}]")
 
 
 def _try(bench: Workbench, name: str) -> None:
@@ -145,6 +145,6 @@ def _try(bench: Workbench, name: str) -> None:
         if check.models:
             found(bench, name.partition(":")[0], check.models)
     if check.state == "ok":
-        st.success(plain(check.text))
+        st.success(plain(spoken(check.text)))
     else:
-        st.error(plain(check.text), title=t("The connection failed"))
+        st.error(plain(spoken(check.text)), title=t("The connection failed"))

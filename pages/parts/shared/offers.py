@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.shared import form_state, home, models
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.config import saved_settings
 from research.errors import REFUSED
@@ -86,7 +86,7 @@ def _use(bench: Workbench, server: Server) -> None:
             saved_settings.save(bench.settings, model=name)
             bench.reload()
     except REFUSED as error:
-        st.toast(plain(str(error)), icon=":material/info:")
+        st.toast(plain(spoken(error)), icon=":material/info:")
         return
     models.found(bench, server.name, server.models)
     form_state.fill({"model": name})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from research.workbench import leaving
 from research.workbench.leaving import MustChoose
@@ -48,7 +48,7 @@ def refused(bench: Workbench, error: Exception, title: str, text: str = "") -> b
     if isinstance(error, MustChoose):
         ask(bench, error)
         return True
-    st.error(plain(text or str(error)), title=title)
+    st.error(plain(text or spoken(error)), title=title)
     return False
 
 

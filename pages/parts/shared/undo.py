@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
 
@@ -61,7 +61,7 @@ def _delete(delete: Callable[[], Callable[[], None]], text: str) -> None:
     try:
         restore = delete()
     except REFUSED as error:
-        st.toast(plain(str(error)), icon=":material/info:")
+        st.toast(plain(spoken(error)), icon=":material/info:")
         return
     offer(text, restore)
 

@@ -108,16 +108,15 @@ class Loaded:
 
 def load(path: Path, context: int) -> Loaded:
     """Return the model of that file, loaded once per process.  Raises `ConfigError` with the path."""
-    accepted = "give a GGUF model file"
     try:
         path = path.expanduser().resolve()
         if path.is_dir():
-            raise ConfigError(f"{path} is a folder; {accepted}")
+            raise ConfigError(f"{path} is a folder; give a GGUF model file")
         stat = path.stat()
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}; {accepted}") from error
+        raise ConfigError(f"{path}: {error.strerror}; give a GGUF model file") from error
     except (ValueError, RuntimeError) as error:  # a NUL in the name; no home folder for ~
-        raise ConfigError(f"{path}: {error}; {accepted}") from error
+        raise ConfigError(f"{path}: {error}; give a GGUF model file") from error
     extras.need("gguf", f"model 'gguf:{path}'")
     with _loading:
         return _load(path, context, stat.st_mtime_ns, stat.st_size)
