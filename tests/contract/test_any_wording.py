@@ -42,7 +42,7 @@ def test_a_fact_that_is_not_what_was_asked_is_refused_before_it_is_quoted(bench:
     view = asked(bench, "Who will win the next election in Brazil?")
     refusal, quotes = view.answer.split("### Closest passages found")
     assert view.outcome == "no_evidence"
-    assert "The sources do not answer the question “Who will win the next election in Brazil?”." in refusal
+    assert "The sources do not answer this question." in refusal and "Brazil" not in refusal
     assert "4 October 2026”" in quotes and "**" not in quotes
 
 

@@ -53,7 +53,7 @@ def said(report: str) -> str:
         ("越南和菲律宾的面积分别是多少？哪个更大？", "**越南**的总面积更大：**331,210平方公里**", ""),
         ("挪威的最高点是哪里？", "**挪威**：最高点：**Galdhopiggen 2,469米**", "Galdhopiggen 2,469米"),
         ("越南的语言有哪些？", "**越南**：语言：“Vietnamese (official);", ""),
-        ("火星的人口是多少？", "来源没有回答“火星的人口是多少？”这个问题。", ""),
+        ("火星的人口是多少？", "来源没有回答这个问题。", ""),
     ],
 )
 def test_answers_are_chinese_and_their_citations_hold(bench: Workbench, question: str, words: str, short: str) -> None:

@@ -50,15 +50,15 @@ def _answered(evidence: Evidence, question: str, described: Sequence[PTable], ac
 
 
 def columns_of(evidence: Evidence) -> list[str]:
-    """Return the user's tables with their columns, for a question that asks to calculate and has no answer."""
+    """Return the tables that share a word with a question to calculate which has no answer, and their columns."""
     step = asked_of(evidence, evidence.question)
     if step is None or not any(each.search(evidence.question) for each in CALCULATIONS):
         return []
-    own = [table for table in tables(step.text) if table.file != _WORLD][:_SHOWN]
-    asked = tokens(evidence.question)
+    asked = {word for word in tokens(evidence.question) if word.isalpha()}
+    own = [t for t in tables(step.text) if t.file != _WORLD and asked & {w for c in t.columns for w in c.words}]
     if any(word in asked for table in own for column in table.of_type("number") for word in column.words):
         return []  # it has the names of columns, and still cannot be answered
-    return [f"{table.file} ({', '.join(column.name for column in table.columns[:_COLUMNS])})" for table in own]
+    return [f"{table.file} ({', '.join(column.name for column in table.columns[:_COLUMNS])})" for table in own[:_SHOWN]]
 
 
 def _offered(evidence: Evidence) -> bool:

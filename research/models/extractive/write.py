@@ -84,7 +84,7 @@ _WORDS = {
         "count": "{subject} has {count} of them: {value} [{n}].",
         "yes": "Yes.",
         "no": "No.",
-        "none": "**No answer found.** The sources do not answer the question “{question}”. "
+        "none": "**No answer found.** The sources do not answer this question. "
         "Try other words, or add a document or a web search that covers it.",
         "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], compared with {others}.",
@@ -170,7 +170,7 @@ _WORDS = {
         "count": "{subject} 共有 {count} 个：{value} [{n}]。",
         "yes": "是。",
         "no": "否。",
-        "none": "**没有找到答案。** 来源没有回答“{question}”这个问题。请换一种问法，或添加相关的文档或网络搜索。",
+        "none": "**没有找到答案。** 来源没有回答这个问题。请换一种问法，或添加相关的文档或网络搜索。",
         "also": "没有找到：{missing}。",
         "winner": "{name}的{label}{which}：{value} [{n}]，而{others}。",
         "against": "**{name}**的{label}：{value} [{n}]，而{others}。",
@@ -224,7 +224,7 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
         closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
-        return "\n\n".join([w["none"].format(question=verdict.question.text), *_closest(closest, w)])
+        return "\n\n".join([w["none"], *_closest(closest, w)])
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += _understood(shown.question, w)
     quoted = [note(fact) for fact in verdict.facts]
