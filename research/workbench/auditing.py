@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from research import defaults
-from research._util.said import speaking
+from research._util.said import say, speaking
 from research.auditing import reading
 from research.auditing.record import Record
 from research.errors import ConfigError, ToolError
@@ -96,13 +96,16 @@ def recipe_for(
 
 def question_of(given: Given) -> str:
     """Return the name of the run: the title of the report."""
-    return clip(f"Check of “{' '.join(given.title.split()) or 'a report'}”", 300)
+    with speaking(language_of(given.text)):
+        return clip(say("Check of “{title}”", title=" ".join(given.title.split()) or say("a report")), 300)
 
 
 def question_about(broken: Sequence[AuditedStatement]) -> str:
     """Return the question whose answer replaces the statements that did not hold."""
     lines = "\n".join(f"- {clip(each.text, 400)}" for each in broken[:MOST_RESEARCHED])
-    return f"What is true of each of these statements? Correct those that are wrong, with sources.\n{lines}"
+    with speaking(language_of(lines)):
+        asked = say("What is true of each of these statements? Correct those that are wrong, with sources.")
+    return f"{asked}\n{lines}"
 
 
 def details_of(view: RunView) -> str:

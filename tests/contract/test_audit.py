@@ -107,6 +107,15 @@ def test_each_source_gets_its_state_and_each_statement_its_verdict(
     assert (view.status, view.outcome) == ("completed", "answered")
 
 
+def test_a_check_speaks_the_language_of_the_report(bench: Workbench) -> None:
+    view = audit("# 越南\n\n越南的人口约为3亿 [1]。\n\n## 参考\n[1] http://nowhere.invalid/a", workbench=bench)
+    assert view.question == "《越南》核查"
+    (source,) = view.audited.values()
+    assert "不存在" in source.reason or "无法读取" in source.reason
+    about = auditing.question_about(list(view.statements.values()))
+    assert about.startswith("下列各条陈述的实际情况是什么？")
+
+
 def test_the_same_report_and_sources_give_the_same_record(report: str, folder: Path, bench: Workbench) -> None:
     one, two = (as_dict(audit(report, sources=[folder], workbench=bench))["audit"] for _ in range(2))
     assert json.dumps(one) == json.dumps(two)
