@@ -155,7 +155,7 @@ def test_an_opened_round_shows_the_exact_call_and_the_exact_prompt(visit: Visit,
     app = visit(answered, run=RUN)
     app.session_state[f"round-{RUN}-main-2"] = True
     app.run()
-    assert any('"code"' in code.value for code in app.code)
+    assert any(code.value.startswith("print(") and code.language == "python" for code in app.code)
     app.toggle(key=f"sent-{RUN}-main-2").set_value(True).run()
     assert any("<tool_response" in code.value for code in app.code)
 

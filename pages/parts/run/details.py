@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 
 import msgspec
 import streamlit as st
@@ -25,6 +26,8 @@ LONG = 20_000
 """Maximum characters of a text; the messages file and the run export contain all of it."""
 TAIL = 700
 """Characters shown of text being written, from its end."""
+CODE = {"code": "python", "sql": "sql"}
+"""Language of an argument that is code, by its name."""
 CARET = "▍"
 """Stands where the next words will appear."""
 _TAGGED = re.compile(r"<(tool_call|answer|report)\b.*?(?:</\1>|\Z)", re.S)
@@ -82,7 +85,7 @@ def draw(view: RunView, current: RoundView) -> None:
         st.caption(f":material/info: {plain(clip(note, TAIL))}")
     for call in current.calls[:CALLS]:
         st.caption(t("**{tool}** · input", tool=plain(call.call.name)))
-        _verbatim(json.dumps(call.call.arguments, ensure_ascii=False, indent=1), "json")
+        _arguments(call.call.arguments)
         if call.observation:
             _observation(call.observation)
     if left := max(0, len(current.calls) - CALLS):
@@ -131,7 +134,8 @@ def _exchange(view: RunView, current: RoundView) -> None:
         st.caption(t("Reply, as added to the conversation"))
         _verbatim(current.reply.text)
         for call in current.reply.calls[:CALLS]:
-            _verbatim(f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}", "json")
+            st.caption(plain(call.name))
+            _arguments(call.arguments)
     st.download_button(
         t("All messages as JSON"),
         lambda: msgspec.json.format(msgspec.json.encode(sent), indent=1),
@@ -156,7 +160,17 @@ def _message(number: int, message: Message) -> None:
     if message.content or not message.calls:
         _verbatim(message.content)
     for call in message.calls[:CALLS]:
-        _verbatim(f"{call.name} {json.dumps(call.arguments, ensure_ascii=False)}", "json")
+        st.caption(plain(call.name))
+        _arguments(call.arguments)
+
+
+def _arguments(arguments: Mapping[str, object]) -> None:
+    """Draw the arguments of a call: code as code, because JSON escapes its lines, and the others as JSON."""
+    code = {name: text for name, text in arguments.items() if name in CODE and isinstance(text, str)}
+    if rest := {name: value for name, value in arguments.items() if name not in code}:
+        _verbatim(json.dumps(rest, ensure_ascii=False, indent=1), "json")
+    for name, text in code.items():
+        _verbatim(text, CODE[name])
 
 
 def _verbatim(text: str, language: str | None = None) -> None:
