@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts.run import choices, form, presets, share, view, welcome
 from pages.parts.run import question as question_box
-from pages.parts.shared import component, home, offers, private
+from pages.parts.shared import component, home, models, offers, private
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research import defaults
@@ -85,6 +85,8 @@ except REFUSED as error:
             private.ask(bench, error)
     elif not error_shown:
         summary.markdown(f":red[:material/error: {plain(spoken(error))}]")
+    with summary:
+        models.instead(bench, chosen["model"] or bench.settings.model)
 else:
     recipe_line.caption(choices.line(recipe, chosen["tools"]))
     line, basis = choices.expected(bench, recipe, question or "")

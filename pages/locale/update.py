@@ -60,6 +60,8 @@ def messages() -> Iterator[tuple[str, str]]:
     for path in sorted(path for pattern in SPOKEN for path in (ROOT / "research").glob(pattern)):
         for text in _errors(path):
             yield text, str(path.relative_to(ROOT))
+    for text in ("the key in Settings", "the address in Settings"):
+        yield text, "research/config/settings.py"
     for code in (errno.ENOENT, errno.EACCES, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.ECONNREFUSED):
         yield os.strerror(code), "research/errors.py"
     yield EXAMPLE_QUESTION, "research/workbench/example.py"

@@ -12,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import ButtonGroup
 
 from pages.parts.shared import home as open_home
+from research.config import saved_endpoints
+from research.config.endpoints import Entry
 from research.config.settings import load
 from research.events.recipe import Budget, Recipe
 from research.events.view import fold
@@ -308,6 +310,19 @@ def test_a_missing_key_is_told_once_with_the_way_to_the_settings(visit: Visit, h
     assert "ANTHROPIC" in app.error[0].value and not any("ANTHROPIC" in element.value for element in app.markdown)
     assert "Open Settings" in [each.label for each in app.page_link]
     assert app.selectbox(key="model").value == "anthropic:any"
+
+
+def test_where_a_key_is_missing_the_models_that_can_be_used_are_one_click_away(visit: Visit, home: Path) -> None:
+    saved_endpoints.add(load(home=home), "near", Entry(kind="vllm", url="http://127.0.0.1:9", model="m"))
+    app = visit(home)
+    app.session_state["known-models"] = ["openai:gpt-4o"]
+    app.run()
+    app.selectbox(key="model").select("openai:gpt-4o").run()
+    assert [each.label for each in app.get_by_key("instead").button] == ["near:m", "the offline model"]
+    app.button(key="instead-extractive").click().run()
+    assert not app.exception
+    assert app.selectbox(key=key(app, "model")).value == "extractive"
+    assert not [each for each in app.button if (each.key or "").startswith("instead-")]
 
 
 def test_start_on_an_empty_box_asks_for_a_question_without_an_error(visit: Visit, home: Path) -> None:

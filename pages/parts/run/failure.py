@@ -41,7 +41,7 @@ def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         again = st.button(t("Try again"), key="try-again", icon=":material/refresh:", type="primary")
         with st.popover(t("Continue with another model"), icon=":material/swap_horiz:"):
-            others = [name for name in models.offered(bench, row.recipe.model) if name != row.recipe.model]
+            others = models.usable(bench, row.recipe.model)
             model = st.selectbox(t("Model"), others, key="other-model", accept_new_options=True)
             go_on = st.button(t("Continue"), key="continue-with-model", type="primary", disabled=not model)
         if not view.traceback:  # a service or a setting, rather than a fault of the workbench

@@ -23,6 +23,8 @@ KNOWN: Final = "known-models"
 """Session key of the model names filled in by presets, or entered."""
 FOUND: Final = "models"
 """Where the store keeps the models that servers have reported."""
+INSTEAD: Final = 3
+"""Models to offer in place of one that is not set up."""
 PURPOSES: Final = "purposes"
 """Option with the single purposes that an earlier run used its own model for."""
 
@@ -67,6 +69,32 @@ def offered(bench: Workbench, *chosen: str) -> list[str]:
     return list(
         dict.fromkeys([defaults.OFFLINE, bench.settings.model, *chosen, *names, *st.session_state.get(KNOWN, [])])
     )
+
+
+def usable(bench: Workbench, *others: str) -> list[str]:
+    """Return the models that can be used now: those that are set up or were found on this machine, then the offline one."""
+    names = [name for name in offered(bench) if name not in (defaults.OFFLINE, *others) and _opens(bench, name)]
+    return [*names, defaults.OFFLINE]
+
+
+def instead(bench: Workbench, name: str) -> None:
+    """Offer models that can be used in place of one that cannot; nothing if it can."""
+    if _opens(bench, name):
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="instead"):
+        st.caption(t("Ready to use:"), width="content")
+        for each in usable(bench)[:INSTEAD]:
+            label = t("the offline model") if each == defaults.OFFLINE else plain(each)
+            st.button(label, key=f"instead-{each}", on_click=form_state.fill, args=({"model": each},))
+
+
+def _opens(bench: Workbench, name: str) -> bool:
+    """Return whether a model is set up; contacts no server."""
+    try:
+        bench.model(name)
+    except REFUSED:
+        return False
+    return True
 
 
 def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:
