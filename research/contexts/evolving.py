@@ -37,7 +37,7 @@ def _scribe_calls(options: Mapping[str, Any], history: History) -> list[Call]:
 
 @context(
     "Evolving report",
-    when="Dozens of rounds: what counts is kept in the report.",
+    when="Keeps one report up to date; for dozens of rounds.",
     purposes={"scribe": "summariser"},
     shows_report=True,
     keeps=_keeps,

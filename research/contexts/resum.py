@@ -31,7 +31,7 @@ def _summaries(options: Mapping[str, Any], history: History) -> list[Call]:
 
 @context(
     "ReSum",
-    when="Ten to thirty rounds, whose early findings still count.",
+    when="Sums up what is old; for ten to thirty rounds.",
     purposes={"summarise": "summariser"},
     shows=_shows,
     extra=_summaries,

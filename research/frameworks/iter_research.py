@@ -25,7 +25,7 @@ def _work(options: Mapping[str, Any]) -> Work:
 
 @framework(
     "IterResearch",
-    when="Many steps: dozens of rounds, whose history would outgrow the model.",
+    when="For long research in dozens of rounds.",
     note="evolving is the system of the paper; the others keep its report and add history, for comparison",
     default_context="evolving",
     purposes={"scribe": "summariser", "condense": "summariser"},

@@ -37,7 +37,7 @@ def _work(options: Mapping[str, Any]) -> Work:
 
 @framework(
     "Parallel sampling",
-    when="The answer must be reliable, and may cost several times as much.",
+    when="When the answer must be reliable, at several times the cost.",
     note="applies inside each run; runs of IterResearch always use the evolving report",
     purposes={"synthesise": "writer"},
     work=_work,

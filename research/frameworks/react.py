@@ -10,7 +10,7 @@ from research.plugins import Range, framework
 from research.types import Answer
 
 
-@framework("ReAct", when="Few steps: a fact or two to look up, in fewer than ten rounds.")
+@framework("ReAct", when="For a fact or two; the usual choice.")
 def react(
     run: Run,
     *,

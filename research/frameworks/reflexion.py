@@ -39,7 +39,7 @@ def _work(options: Mapping[str, Any]) -> Work:
 
 @framework(
     "Reflexion",
-    when="A failed try can be told from a good one, and there is budget to try again.",
+    when="When a first try may fail and can be repeated.",
     note="applies inside each trial",
     purposes={"evaluate": "critic", "reflect": "critic"},
     work=_work,

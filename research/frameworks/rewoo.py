@@ -41,7 +41,7 @@ def _work(options: Mapping[str, Any]) -> Work:
 
 @framework(
     "ReWOO",
-    when="The plan is known: what to look up does not depend on what is found first.",
+    when="When it is clear at once what to look up; needs few requests.",
     note="shapes the evidence that the solver sees",
     refuses={"evolving": "ReWOO has no rounds between which a report could evolve"},
     purposes={"plan": "planner", "replan": "planner", "worker": "researcher", "solve": "writer"},

@@ -117,7 +117,7 @@ def _work(options: Mapping[str, Any]) -> Work:
 
 @framework(
     "Supervisor",
-    when="A report of several sections that can be researched side by side.",
+    when="For a long report in several sections.",
     note="applies to the supervisor and inside each researcher",
     purposes={"outline": "planner", "research": "researcher", "introduce": "writer", "finish": "writer"},
     calls={

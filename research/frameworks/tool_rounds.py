@@ -18,7 +18,7 @@ def _work(options: Mapping[str, Any]) -> Work:
     return [Loop(rounds=options["rounds"], largest=3 * options["max_tokens"])]
 
 
-@framework("Tool rounds", when="The model calls tools well by itself, several at once.", work=_work)
+@framework("Tool rounds", when="For a strong language model that knows how to use tools.", work=_work)
 def tool_rounds(
     run: Run,
     *,

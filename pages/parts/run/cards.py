@@ -82,8 +82,8 @@ def choose(
             offered,
             key=key,
             format_func=lambda each: f"**{plain(t(known[each].title))}**",
-            captions=[_caption(known[each]) for each in offered],
-            help=help_text,
+            captions=[plain(t(known[each].when or known[each].summary)) for each in offered],
+            help="\n\n".join([*(_about(known[each]) for each in offered), *filter(None, [help_text])]),
             width="stretch",
             persist_state="session",
         )
@@ -95,10 +95,9 @@ def choose(
     return str(name)
 
 
-def _caption(entry: Framework | ContextStrategy) -> str:
-    """Return what the entry does and when it suits."""
-    what, when = plain(t(entry.summary)), entry.when
-    return f"{what}  \n:material/arrow_forward: {plain(t(when))}" if when else what
+def _about(entry: Framework | ContextStrategy) -> str:
+    """Return how the entry works; its card says when to take it."""
+    return f"**{plain(t(entry.title))}**: {plain(t(entry.summary))}"
 
 
 def _advised(wanted: str | None) -> None:

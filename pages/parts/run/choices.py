@@ -13,7 +13,7 @@ from pages.parts.run import memory_choices, shelf, typical
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import count, lasted, money, short
+from pages.parts.shared.words import TOOLS, count, lasted, money, short
 from research import plugins
 from research.errors import ConfigError
 from research.events.recipe import Budget, Recipe
@@ -79,8 +79,8 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
         t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
         t("{model} (offline)", model=plain(recipe.model)) if offline(recipe) else plain(recipe.model),
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
-        t("tools: {tools}", tools=plain(", ".join(tool for tool in recipe.tools if tool in tools)) or t("none")),
-        *(t("`{tool}` for the tables of your documents", tool=tool) for tool in recipe.tools if tool not in tools),
+        t("tools: {tools}", tools=t(", ").join(_tool(tool) for tool in recipe.tools if tool in tools) or t("none")),
+        *(t("{tool} for the tables of your documents", tool=_tool(tool)) for tool in recipe.tools if tool not in tools),
     ]
     if recipe.mcp:
         said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))
@@ -89,6 +89,10 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
     if recipe.as_of:
         said.append(t("pages as of {day}", day=plain(recipe.as_of)))
     return " · ".join([*said, *memory_choices.phrases(recipe), caps(recipe.budget)])
+
+
+def _tool(name: str) -> str:
+    return t(TOOLS[name]) if name in TOOLS else plain(name)
 
 
 def offline(recipe: Recipe) -> bool:

@@ -6,6 +6,7 @@ Defaults, bounds and help come from the signatures in the plugin registry.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from typing import Any, Final
 
 import streamlit as st
@@ -15,7 +16,7 @@ from pages.parts.run import cards, choices, memory_choices, shelf
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import JUDGES
+from pages.parts.shared.words import JUDGES, TOOLS
 from research import defaults, plugins
 from research.errors import REFUSED
 from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
@@ -45,29 +46,15 @@ def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGe
     """Draw the options, sources and the plan's switch in their places above; return the arguments of `Workbench.recipe`."""
     framework, context = cards.pair()
     left, middle, right = st.columns(3, gap="medium")
-    with left:
+    st.caption(t("Fine tuning, rarely needed"))
+    fine_left, fine_middle, fine_right = st.columns(3, gap="medium")
+    with fine_left:
         given = entry(choices.place(framework), plugins.framework.get(framework), "framework")
         more = entry(choices.place(framework, context), plugins.context.get(context), "context")
+    with left:
+        model, roles = models.pick(bench, fine_middle)
     with middle:
-        model, roles = models.pick(bench)
-        tools = _several(
-            "tools",
-            t("Tools"),
-            bench.tools(),
-            defaults.TOOLS,
-            t(
-                "Tools the model may call. `recall` searches memory and sends the results to the model. `query` joins the "
-                "default tools by itself if your documents have tables."
-            ),
-        )
-        scholar: tuple[str, ...] = Recipe().scholar
-        if "scholar" in tools:
-            scholar = _several(
-                "scholar", t("Papers from"), scholars(bench.settings), scholar, t("Searched over the network.")
-            )
-            if not scholar:
-                wrong(t("The scholar tool has no service to search: choose one, or turn the tool off."))
-            _set_up(bench, scholar)
+        tools, scholar = _tools(bench)
         servers = _servers(bench)
     with sources_above:
         reads = bool({"search", "query"} & set(tools))
@@ -80,8 +67,12 @@ def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGe
         _set_up(bench, sources["search"] if "search" in tools else ())
     with right:
         limits = budget()
+    with left:
         memory = memory_choices.draw()
-        rest = {"judge": _judge(bench), "novelty": _novelty(), "egress": _egress(), "as_of": _as_of(bench)} | _rest()
+    with fine_middle:
+        rest = {"judge": _judge(bench), "novelty": _novelty()}
+    with fine_right:
+        rest |= {"egress": _egress(), "as_of": _as_of(bench)} | _rest()
     with plan_above:
         plan = _plan()
     return {
@@ -100,6 +91,27 @@ def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGe
         **memory,
         **rest,
     }
+
+
+def _tools(bench: Workbench) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Draw the tools, and the services of the one for papers."""
+    tools = _several(
+        "tools",
+        t("Tools"),
+        bench.tools(),
+        defaults.TOOLS,
+        t("What the run may do. As they are chosen at first, tables in your documents are queried, too."),
+        lambda name: t(TOOLS[name]) if name in TOOLS else plain(name),
+    )
+    scholar: tuple[str, ...] = Recipe().scholar
+    if "scholar" in tools:
+        scholar = _several(
+            "scholar", t("Papers from"), scholars(bench.settings), scholar, t("Searched over the network.")
+        )
+        if not scholar:
+            wrong(t("The scholar tool has no service to search: choose one, or turn the tool off."))
+        _set_up(bench, scholar)
+    return tools, scholar
 
 
 def wrong(text: str) -> None:
@@ -157,10 +169,14 @@ def budget(place: str = "budget") -> Budget:
         )
 
     return Budget(
-        tokens=cap("tokens", t("Token limit"), 1, t("Input and output tokens of all calls.")),
+        tokens=cap(
+            "tokens", t("Token limit"), 1, t("What the model may read and write in all; a token is about four letters.")
+        ),
         usd=cap("usd", t("Cost limit (US dollars)"), 0.0001, t("Only applies if the model's price is known.")),
         seconds=cap("seconds", t("Time limit (seconds)"), 0.1, t("Measured from the start of the run.")),
-        tool_calls=cap("tool_calls", t("Tool call limit"), 1, t("Counts the run and all its agents.")),
+        tool_calls=cap(
+            "tool_calls", t("Tool call limit"), 1, t("How many searches, pages and calculations the run may make.")
+        ),
     )
 
 
@@ -173,9 +189,7 @@ def _egress() -> str:
         key=key,
         persist_state=KEEP,
         format_func=lambda each: t(EGRESS[each]),
-        help=t(
-            "Where nothing may leave, only local models and tools that send nothing are used. The run says afterwards what left."
-        ),
+        help=t("Where nothing may leave, only models and tools on this machine are used."),
     )
 
 
@@ -226,6 +240,7 @@ def _rest() -> dict[str, Any]:
             key=protocol_key,
             persist_state=KEEP,
             format_func=lambda each: t(PROTOCOLS[each]),
+            help=t("Automatic suits nearly every model; `tags` help where a server has no tools."),
         )
         ask_key = form_state.key("ask")
         state.setdefault(ask_key, True)
@@ -252,10 +267,7 @@ def _judge(bench: Workbench) -> str:
         key=key,
         persist_state=KEEP,
         format_func=lambda each: t(JUDGES[each]) if each in JUDGES else plain(each),
-        help=t(
-            "After the rules, the verifier of the settings, or else the language model of the run, reads statements with "
-            "the passages they cite. The offline model has no judge."
-        ),
+        help=t("A language model may read statements beside the passages that they cite, after fixed rules did."),
     )
 
 
@@ -267,10 +279,7 @@ def _novelty() -> bool:
         t("Stop when nothing new is found"),
         key=key,
         persist_state=KEEP,
-        help=t(
-            "When three rounds in a row only repeat what the run has seen, the model is told so. After three more, the run"
-            " ends with the best answer from what is known."
-        ),
+        help=t("Ends a run that only repeats what it has seen, with the best answer from what is known."),
     )
 
 
@@ -289,11 +298,20 @@ def _plan() -> str:
     return "approve" if first else ""
 
 
-def _several(name: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:
+def _several(
+    name: str, label: str, known: Any, default: Any, help_text: str, titled: Callable[[str], str] = str
+) -> tuple[str, ...]:
     key = form_state.key(name)
     st.session_state.setdefault(key, list(default))
     chosen = st.pills(
-        label, list(known), selection_mode="multi", key=key, persist_state=KEEP, help=help_text, wrap=True
+        label,
+        list(known),
+        selection_mode="multi",
+        key=key,
+        persist_state=KEEP,
+        help=help_text,
+        wrap=True,
+        format_func=titled,
     )
     return tuple(chosen)
 

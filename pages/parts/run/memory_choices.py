@@ -34,11 +34,7 @@ def draw() -> dict[str, Any]:
             key=recall_key,
             persist_state="session",
             format_func=lambda each: t("up to {n} entries", n=each) if each else t("Off"),
-            help=t(
-                "Before its first round, the run searches memory for the question. Matching entries are sent to "
-                "the model as quotes with their sources. After that, the run may only open addresses that came "
-                "from you, a search or a page."
-            ),
+            help=t("Starts with what earlier runs found about the question; the model gets it with its sources."),
         )
     with right:
         remember = st.selectbox(
@@ -47,10 +43,7 @@ def draw() -> dict[str, Any]:
             key=remember_key,
             persist_state="session",
             format_func=lambda each: t(KEPT[each]) if each in KEPT else plain(each),
-            help=t(
-                "Saved once the run has its answer. Findings: every statement that its source supports, with the "
-                "quote. Everything: also the passages read and the report."
-            ),
+            help=t("Findings: the statements that a source supports. Everything: also the report and what was read."),
         )
     return {"recall": recall, "remember": remember}
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.shared import form_state
 from pages.parts.shared.language import later, spoken, t
@@ -109,8 +110,8 @@ def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     yield from ((f"role-{name}", roles.get(name)) for name in [*ROLES, *purposes])
 
 
-def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
-    """Draw the model selectors; return the model (None for the default) and the models by role."""
+def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, str]]:
+    """Draw the model's selector, and those of roles in `fine`; return the model (None for the default) and the models by role."""
     known, key = offered(bench), form_state.key("model")
     st.session_state.setdefault(key, bench.settings.model)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
@@ -121,9 +122,8 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
             accept_new_options=True,
             persist_state="session",
             help=t(
-                "`extractive`; `openai:NAME` for OpenAI or any compatible server (OPENAI_BASE_URL); "
-                "`anthropic:NAME`; `ENDPOINT:NAME` for an endpoint of the settings; `gguf:PATH` for a model file on this "
-                "computer. Type a name, or test a connection to fill the list."
+                "Choose one or type its name: `openai:NAME`, `anthropic:NAME`, `ENDPOINT:NAME`, or `gguf:PATH` for a file. "
+                "Keys and addresses are entered in Settings."
             ),
         )
         tried = st.button(
@@ -137,7 +137,7 @@ def pick(bench: Workbench) -> tuple[str | None, dict[str, str]]:
         if any(name != model for name in known):
             st.caption(t("A language model can read the answer in the prose that it cites: choose a reader below."))
     roles = {}
-    with st.expander(t("A different model per role"), type="compact", icon=":material/group:"):
+    with fine, st.expander(t("A different model per role"), type="compact", icon=":material/group:"):
         st.caption(t("Leave empty to use the model above. A cheap summarizer with a strong writer is a common choice."))
         for role in [*ROLES, *st.session_state.get(form_state.key(PURPOSES), [])]:
             words = _WORDS.get(role)
