@@ -57,7 +57,7 @@ def split(text: str) -> Parts:
             notes[note] += f" {line.strip()}"
         elif match := _LINK_DEFINITION.match(line):
             links[match[1].lower()] = parsed(f"[{match[3]}]({match[2]})" if match[3] else match[2], match[1])
-        elif _TITLE.fullmatch(line.strip()) and not _cites_itself(line):
+        elif _TITLE.fullmatch(line.strip()) and not URL.search(line):  # with an address it is a source line, no heading
             level = len(heading[1]) if heading and heading[1] else 7
             listed.append("")
         elif level and heading and (len(heading[1]) if heading[1] else 7) <= level:
@@ -68,11 +68,6 @@ def split(text: str) -> Parts:
             note = note if not line.strip() else ""
     body, loose = _loose(body)
     return Parts(tuple(body), tuple(_entries([*listed, "", *loose])[:_MOST]), notes, links)
-
-
-def _cites_itself(line: str) -> bool:
-    """Return whether a line that reads like a title also has an address: then it is a source line, not a heading."""
-    return bool(URL.search(line))
 
 
 def _loose(body: Sequence[str]) -> tuple[list[str], list[str]]:

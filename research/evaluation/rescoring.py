@@ -13,7 +13,7 @@ from research.errors import ConfigError
 from research.evaluation.leaks import leaks
 from research.evaluation.plans import Evaluation, Plan, results, stored_plan
 from research.evaluation.records import Records, Row
-from research.evaluation.scorers import OWN, Names, Scores, measure
+from research.evaluation.scorers import OWN, Scores, measure
 from research.events.view import fold
 from research.workbench.workbench import Workbench
 
@@ -56,16 +56,12 @@ def rescore(bench: Workbench, name: str, scorers: Sequence[str] = ()) -> Rescore
             gone.append(row.run)
             continue
         view, question = fold(bench.store.events(row.run)), questions[row.asked]
-        fresh = measure(question, view, _names(plan), wanted)
+        fresh = measure(question, view, plan.corpus.names, wanted)
         found = leaks(view, question) if "leaked" in wanted else row.leaks
         rows[key] = replace(row, scores=_merged(row.scores, fresh, wanted), leaks=found)
         records.keep(rows[key])
         scored += 1
     return Rescored(plan, results(plan, rows.values(), scored), scored, tuple(gone))
-
-
-def _names(plan: Plan) -> Names:
-    return plan.corpus.names
 
 
 def _merged(before: Scores, fresh: Scores, wanted: Sequence[str]) -> Scores:

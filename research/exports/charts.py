@@ -17,7 +17,7 @@ from msgspec import Struct
 from research._util.glossary import chinese_label, chinese_places
 from research.citations.labelled import Cell, cells_of, labelled_figures
 from research.events.view import RunView
-from research.quantities import Quantity
+from research.quantities import Quantity, quantities
 from research.text import cell, clip, has_cjk
 from research.types import HOLDS
 
@@ -98,6 +98,8 @@ class _Found(Struct):
     n: int
     label: str
     """What the source calls it, without a year."""
+    unit: str
+    """With commas if it may be one of several."""
 
 
 def charts(view: RunView) -> tuple[Chart, ...]:
@@ -106,8 +108,8 @@ def charts(view: RunView) -> tuple[Chart, ...]:
     `view` has the numbers that readers see (`by_first_use`).
     """
     groups: dict[tuple[str, str], list[_Found]] = {}
-    for found in _figures(view):
-        groups.setdefault((found.label.casefold(), found.quantity.unit), []).append(found)
+    for found in (each for each in _figures(view) if "," not in each.unit):
+        groups.setdefault((found.label.casefold(), found.unit), []).append(found)
     drawn = (_chart(group, has_cjk(view.question)) for group in groups.values())
     return tuple(sorted(filter(None, drawn), key=lambda each: -len(each.points)))[:MOST]
 
@@ -137,7 +139,15 @@ def _figures(view: RunView) -> Iterator[_Found]:
                 label = _YEAR.sub("", _named(found, has_cjk(view.question))).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])
-                yield _Found(clip(subject, _NAME), found.year, figure, citation.n, label)
+                yield _Found(clip(subject, _NAME), found.year, figure, citation.n, label, figure.unit or _beside(found))
+
+
+def _beside(cell: Cell) -> str:
+    """Return the unit that another column of a row names; of a query, all units that the rows it used name."""
+    parts = [part.rpartition(": ")[2] for part in cell.line.split("; ")]
+    texts = set(cell.around.split()) - set(cell.how.split()) if cell.how else parts
+    read = (each for text in texts for each in quantities(f"1 {text}") if each.written == f"1 {text}")
+    return ",".join(sorted({each.unit for each in read if each.unit}))
 
 
 def _named(cell: Cell, chinese: bool) -> str:

@@ -278,16 +278,13 @@ def examine_models(bench: Workbench) -> Iterator[Check]:
             continue
         yield connect(bench, f"{name}:*")
         if found := tested.get(name):
-            yield Check(f"{name} test", "ok" if found.ok else "broken", f"{_day(found.at)}: {found.line()}")
+            day = time.strftime("%Y-%m-%d", time.localtime(found.at))
+            yield Check(f"{name} test", "ok" if found.ok else "broken", f"{day}: {found.line()}")
         elif name not in BY_SETTINGS:
             yield Check(f"{name} test", "off", f"never done; python -m research endpoints test {name}")
     kind = settings.model.partition(":")[0]
     if kind not in (*BY_SETTINGS, *known) and plugins.provider_of(kind).written_by != "rules":
         yield connect(bench, settings.model)
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(at))
 
 
 def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:

@@ -73,6 +73,23 @@ def test_a_chart_of_a_query_is_called_by_the_column_and_has_no_years() -> None:
     assert "Units sold (mean)" in page and "<th>Year" not in page
 
 
+@pytest.mark.parametrize(("second", "kind"), [("%", 0), ("USD", 1)])
+def test_figures_whose_rows_have_other_units_share_no_chart(second: str, kind: int) -> None:
+    rows = f"| indicator | unit | value |\n| --- | --- | --- |\n| Income | USD | 1200 |\n| Outlay | {second} | 83 |"
+    table = Source(1, "library://own/t.csv#A2:C3", "t.csv › A2:C3", rows)
+    said = "The value of Income is 1,200 [1]. The value of Outlay is 83 [1]."
+    assert len(charts(run(said, table))) == kind
+    result = (
+        "Result of SELECT indicator, SUM(value) AS value FROM t GROUP BY indicator\n| indicator | value |\n| --- | --- |\n"
+        "| Income | 1200 |\n| Outlay | 83 |\nRows used: t.csv › A2:C3 (2 rows)\n"
+        + rows.replace("| indicator", "| row | indicator")
+        .replace("| ---", "| --- | ---", 1)
+        .replace("| Income", "| 2 | Income")
+        .replace("| Outlay", "| 3 | Outlay")
+    )
+    assert len(charts(run(said, Source(1, table.url, table.title, result)))) == kind
+
+
 def test_a_chart_names_its_subjects_as_the_report_does() -> None:
     label, years = "Life expectancy at birth, total population", {"Chile": "80.3 years", "Peru": "68.9 years"}
     sources = [country(n, name, f"{label}: {value} (2024 est.)") for n, (name, value) in enumerate(years.items(), 1)]

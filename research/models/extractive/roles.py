@@ -368,10 +368,9 @@ def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
 def _answer(evidence: Evidence, verdict: Verdict) -> str:
     """Return the verdict as a report."""
     said = answer(verdict, language_of(evidence.question), evidence.remembered)
-    held = [] if answers(verdict) or verdict.doubt else columns_of(evidence)
-    return "\n\n".join(
-        [said, *([_TABLES[language_of(evidence.question)].format(tables="; ".join(held))] if held else [])]
-    )
+    if answers(verdict) or verdict.doubt or not (held := columns_of(evidence)):
+        return said
+    return f"{said}\n\n{_TABLES[language_of(evidence.question)].format(tables='; '.join(held))}"
 
 
 def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact] = ()) -> str:
