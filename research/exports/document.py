@@ -144,7 +144,7 @@ def compose(view: RunView, longest: int) -> Document:
         case (Heading(spans=spans), *_) if words(spans) == title:
             body = body[1:]  # the title repeats it
     if view.short:
-        body = (Paragraph((Span(f"{say('Answer')}: ", bold=True), Span(visible(view.short)))), *body)
+        body = (Paragraph((Span(say("Answer: "), bold=True), Span(visible(view.short)))), *body)
     plots = _plots(view.images)
     cited = references(view, say)
     left, hidden = len(report) - len(drawn), len(view.images) - len(plots)

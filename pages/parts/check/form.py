@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared import home, private
+from pages.parts.shared import files, home, private
 from pages.parts.shared.language import t
 from research.auditing import reading
 from research.errors import REFUSED
@@ -29,11 +29,11 @@ def draw(bench: Workbench) -> None:
         persist_state="session",
         placeholder=t("Paste the report with its sources, or one link to it"),
     )
-    file = st.file_uploader(
+    file = files.pick(
         t("Or upload a file"),
         [each.removeprefix(".") for each in reading.FORMATS],
+        MAX_BYTES // 10**6,
         key="check-file",
-        max_upload_size=MAX_BYTES // 10**6,
         help=t("Markdown, a web page, Word, PDF, or the JSON export of a chat."),
     )
     folders = bench.folders()

@@ -131,7 +131,7 @@ def charts(columns: Sequence[Column]) -> None:
         elif not unknown:
             st.markdown(t("No cost: all models are free."))
         if unknown:
-            st.markdown(t("Price unknown: {runs}", runs=", ".join(unknown)))
+            st.markdown(t("Price unknown: {runs}", runs=t(", ").join(unknown)))
 
 
 def _lines(points: Sequence[tuple[str, int, float]], x: str, y: str, alt: str) -> None:

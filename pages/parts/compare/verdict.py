@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.compare.columns import Column
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import lasted
+from pages.parts.shared.words import lasted, percent
 from research.compare import Dispute, Less, Verdict, differences, verdict
 from research.text import clip
 
@@ -116,7 +116,7 @@ def _took(found: Verdict, columns: Sequence[Column]) -> str:
 
 
 def _share(less: Less) -> str:
-    return f"{100 * less.share:.0f} %"
+    return percent(less.share)
 
 
 def _dispute(each: Dispute, columns: Sequence[Column]) -> None:

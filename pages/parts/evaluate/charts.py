@@ -135,7 +135,9 @@ def forest(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str]
         x=alt.X("x:Q", title=title), text="text:N"
     )
     described = "; ".join(
-        f"{names[name]}: {number(known[name].mean, measure)} ({span(known[name], measure)})" for name in order
+        t("{name}: {value}", name=names[name], value=number(known[name].mean, measure))
+        + t(" ({n})", n=span(known[name], measure))
+        for name in order
     )
     st.altair_chart((reach + dots + words).properties(height=ROW_PX * len(order) + AXIS_PX), alt=described)
     st.caption(
@@ -155,7 +157,7 @@ def scatter(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str
         st.markdown(t("No data yet."))
         return
     ahead = [each for each in sorted(known, key=lambda point: point.tokens.mean) if each.front]
-    optimal = ", ".join(f"{names[each.name]} ({shown(each.quality, quality)})" for each in ahead)
+    optimal = t(", ").join(f"{names[each.name]}{t(' ({n})', n=shown(each.quality, quality))}" for each in ahead)
     oracles = {each.name for each in plan.candidates if each.oracle}
     _dots(known, quality, names, oracles, t("Best for their cost: {recipes}", recipes=optimal))
     st.caption(

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
+from pages.parts.shared import files
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, unique_labels, when
@@ -180,14 +181,14 @@ def _own(bench: Workbench) -> Chosen | None:
 
 
 def _uploaded() -> Chosen | None:
-    file: UploadedFile | None = st.file_uploader(
-        t("Question file"), ["jsonl", "json", "csv", "tsv"], key="evaluate-file", max_upload_size=LARGEST_MB
+    file: UploadedFile | None = files.pick(
+        t("Question file"), ["jsonl", "json", "csv", "tsv"], LARGEST_MB, key="evaluate-file"
     )
-    documents: UploadedFile | None = st.file_uploader(
+    documents: UploadedFile | None = files.pick(
         t("Documents to search, if the file contains none"),
         ["jsonl", "json"],
+        LARGEST_MB,
         key="evaluate-documents",
-        max_upload_size=LARGEST_MB,
         help=t('One document per line: `{"id": …, "title": …, "text": …}`. If empty, the library is searched.'),
     )
     if file is None:

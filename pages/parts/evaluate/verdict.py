@@ -46,7 +46,7 @@ def _words(
     recipe = plain(names[best])
     if not behind[best]:
         return t("{measure}: no recipe is certainly better", measure=measure), [_undecided(pairs, names)]
-    others = plain(", ".join(names[each] for each in behind[best]))
+    others = plain(t(", ").join(names[each] for each in behind[best]))
     if any(each.mean > means[best].mean for each in means.values()):  # of recipes with other questions, or too few
         title = t("{measure}: {recipe} is certainly better than some", measure=measure, recipe=recipe)
     else:
@@ -78,8 +78,8 @@ def _values(means: Mapping[str, Figure], measure: str, names: Mapping[str, str])
 
     def one(name: str) -> str:
         between = span(means[name], measure)
-        value = plain(shown(means[name], measure)) + (f" ({plain(between)})" if between else "")
-        return f"{plain(names[name])}, **{value}**"
+        value = plain(shown(means[name], measure)) + (t(" ({n})", n=plain(between)) if between else "")
+        return t("{name}, **{value}**", name=plain(names[name]), value=value)
 
     if means[ordered[0]].mean == means[ordered[-1]].mean:
         return t("All have the same value: {value}.", value=plain(shown(means[ordered[0]], measure)))

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pages.parts.shared import titles
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import lasted, money, short, unique_labels
+from pages.parts.shared.words import lasted, money, percent, short, unique_labels
 from research import plugins
 from research.evaluation import Candidate, Figure, Row
 from research.evaluation.verdict import UNANSWERED
@@ -145,7 +145,7 @@ def number(value: float, measure: str) -> str:
         case "effective_citations" | "cited_statements" | "diverged" | "played":
             return f"{value:.1f}"
         case _:
-            return f"{100 * value:.0f} %"
+            return percent(value)
 
 
 def shown(figure: Figure | None, measure: str) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
-from pages.parts.shared import once
+from pages.parts.shared import files, once
 from pages.parts.shared.language import current, spoken, t, versions
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
@@ -33,19 +33,19 @@ def draw(bench: Workbench, place: str) -> Path | None:
         persist_state="session",
         help=t("A new or existing collection in the library."),
     )
-    files = st.file_uploader(
+    uploaded = files.pick(
         t("Upload documents"),
         [suffix.removeprefix(".") for suffix in SUFFIXES],
+        MAX_BYTES // 10**6,
         accept_multiple_files=True,
         key=f"upload-{place}-{turn}",
-        max_upload_size=MAX_BYTES // 10**6,
         help=t("Files are copied into the workbench's data folder and stay on this computer."),
     )
     report: uploads.UploadReport | None = once.take(done)
     if report is not None:
         _show_report(report)
-    if files:
-        _add(bench, name or "", files, place)
+    if uploaded:
+        _add(bench, name or "", uploaded, place)
     return report.folder if report and (report.saved or report.known) else None
 
 
@@ -55,7 +55,7 @@ def _usual(bench: Workbench) -> str:
     return next(iter(sorted(own & versions("Documents"))), t("Documents"))
 
 
-def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> None:
+def _add(bench: Workbench, name: str, given: list[UploadedFile], place: str) -> None:
     """Save and index the files, then rerun the page, because lists drawn above are missing the new folder."""
     bar = st.progress(0.0, t("Reading"))
 
@@ -64,9 +64,9 @@ def _add(bench: Workbench, name: str, files: list[UploadedFile], place: str) -> 
 
     try:
         folder = uploads.folder(bench.settings.home, name)
-        bench.caps.uploads([file.size for file in files])
+        bench.caps.uploads([file.size for file in given])
         usage = bench.library.usage(str(folder))
-        report = uploads.save(folder, [(file.name, file.getvalue) for file in files], progress, usage.refusal)
+        report = uploads.save(folder, [(file.name, file.getvalue) for file in given], progress, usage.refusal)
         if report.saved or report.known:
             bench.library.add_folder(folder, progress, report.texts)
             bench.library.start_embedding()

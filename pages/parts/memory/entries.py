@@ -10,7 +10,7 @@ from pages.parts.memory import filters, similar
 from pages.parts.shared import cite, paging
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import ago
+from pages.parts.shared.words import ago, percent
 from research.exports.blocks import content, parse
 from research.exports.csl import web
 from research.memory import Entry, Filters, Match
@@ -106,7 +106,7 @@ def _row(bench: Workbench, entry: Entry, found: Match | None, others: Sequence[E
 def _score(found: Match) -> None:
     """Draw the similarity as a bar."""
     likeness = max(0.0, min(1.0, found.cosine))
-    st.progress(likeness, f"{100 * likeness:.0f} %", width=64)
+    st.progress(likeness, percent(likeness), width=64)
 
 
 def run(bench: Workbench, entry: Entry) -> None:

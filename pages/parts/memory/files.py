@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.memory import filters
+from pages.parts.shared import files
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED
@@ -30,11 +31,11 @@ def draw(bench: Workbench) -> None:
             on_click="ignore",
             help=t("The filtered entries, one JSON line each, with their sources."),
         )
-        file = st.file_uploader(
+        file = files.pick(
             t("Import entries"),
-            type=["jsonl"],
+            ["jsonl"],
+            MOST_MB,
             key=f"memory-file-{turn}",
-            max_upload_size=MOST_MB,
             help=t("A file exported here or from another workbench."),
         )
         if file is None:

@@ -164,7 +164,7 @@ def _waits(agent: str, busy: Sequence[Span], grown: Sequence[Child], now: float)
         if start > free and alive:
             since, until = max(free, min(c.started for c in alive)), min(start, max(c.ended or now for c in alive))
             found.append(
-                Span(agent, "waits", since, until, ", ".join(sorted(agent_name(child.agent) for child in alive)))
+                Span(agent, "waits", since, until, t(", ").join(sorted(agent_name(child.agent) for child in alive)))
             )
         free = max(free, end)
     return found

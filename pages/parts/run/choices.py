@@ -83,7 +83,7 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
         *(t("{tool} for the tables of your documents", tool=_tool(tool)) for tool in recipe.tools if tool not in tools),
     ]
     if recipe.mcp:
-        said.append(t("MCP: {servers}", servers=plain(", ".join(recipe.mcp))))
+        said.append(t("MCP: {servers}", servers=plain(t(", ").join(recipe.mcp))))
     if recipe.plan:
         said.append(t("plan approved first"))
     if recipe.as_of:
@@ -114,7 +114,7 @@ def limits(budget: Budget) -> str:
         _time(budget.seconds) if budget.seconds else "",
         count(budget.tool_calls, "tool call") if budget.tool_calls else "",
     ]
-    return ", ".join(filter(None, said))
+    return t(", ").join(filter(None, said))
 
 
 def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]:

@@ -161,7 +161,7 @@ def _came_back(call: ToolCall, seen: Observation) -> str:
     if seen.sources and seen.ok:
         return count(len(seen.sources), "source")
     if seen.ok and (tables := _TABLE.findall(seen.text)):
-        return plain(clip(", ".join(tables), 2 * SUBJECT))
+        return plain(clip(t(", ").join(tables), 2 * SUBJECT))
     address = as_words(call.arguments.get("url", ""))  # it is in the name already
     words = seen.text[:500].replace(address, "") if address and not seen.ok else seen.text[:500]
     said = plain(clip(" ".join(words.split()), SUBJECT))

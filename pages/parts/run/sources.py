@@ -83,9 +83,9 @@ def looked(view: RunView) -> None:
     found = searched(view)
     said = [plain(collections.title(name)) for name, each in found.items() if each.results]
     empty = [plain(collections.title(name)) for name, each in found.items() if not each.results]
-    told = [t("Searched: {places}", places=", ".join(said))] if said else []
+    told = [t("Searched: {places}", places=t(", ").join(said))] if said else []
     if empty:
-        told.append(t("Searched, nothing found: {places}", places=", ".join(empty)))
+        told.append(t("Searched, nothing found: {places}", places=t(", ").join(empty)))
     if told:
         st.caption(" · ".join(told))
 

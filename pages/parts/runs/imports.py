@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.runs import table
+from pages.parts.shared import files
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
@@ -18,15 +19,15 @@ def draw(bench: Workbench) -> None:
     turn = st.session_state.setdefault("runs-import-turn", 0)
     with st.popover(t("Import"), icon=":material/upload:"):
         st.markdown(t("Run files written by **Export**: .jsonl, or .zip for several runs."))
-        st.file_uploader(
+        files.pick(
             t("Run files"),
             ["jsonl", "zip"],
+            run_import.MAX_BYTES // 1_000_000,
             accept_multiple_files=True,
             key=f"runs-import-{turn}",
             on_change=_read,
             args=(bench, f"runs-import-{turn}"),
             label_visibility="collapsed",
-            max_upload_size=run_import.MAX_BYTES // 1_000_000,
         )
 
 
@@ -46,7 +47,7 @@ def show_result() -> None:
                 t(
                     "Removed from the recipe of {run}, because it belongs to another computer: {what}.",
                     run=each.id,
-                    what=plain(", ".join(each.withheld)),
+                    what=plain(t(", ").join(each.withheld)),
                 )
             )
         if each.limited:
@@ -54,7 +55,7 @@ def show_result() -> None:
                 t(
                     "Changed in the recipe of {run}, because it is beyond the limits of this workbench: {what}.",
                     run=each.id,
-                    what=plain(", ".join(each.limited)),
+                    what=plain(t(", ").join(each.limited)),
                 )
             )
         if each.state != "there" and each.unfinished:

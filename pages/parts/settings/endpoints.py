@@ -172,7 +172,7 @@ def _result(last: Trial) -> str:
         n=last.rounds,
         model=last.model,
         seconds=f"{last.seconds:.1f}",
-    ) + (" " + t("Also: {what}.", what=", ".join(what)) if what else "")
+    ) + (" " + t("Also: {what}.", what=t(", ").join(what)) if what else "")
 
 
 def _test_button(bench: Workbench, each: Listed, last: Trial | None) -> None:

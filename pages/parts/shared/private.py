@@ -19,7 +19,7 @@ _ANSWERS = {leaving.PRIVATE: later("stay on this machine"), leaving.OPEN: later(
 
 def ask(bench: Workbench, choice: MustChoose) -> None:
     """Ask, and remember the answer; until then, and after a no, the documents stay here."""
-    documents = ", ".join(plain(Path(each).name) for each in choice.folders[:_NAMED])
+    documents = t(", ").join(plain(Path(each).name) for each in choice.folders[:_NAMED])
     if len(choice.folders) > _NAMED:
         documents = t("{names} and {n} more", names=documents, n=len(choice.folders) - _NAMED)
     if choice.said:

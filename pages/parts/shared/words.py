@@ -143,6 +143,11 @@ def short(count: int) -> str:
     return f"{count / 1_000:.1f}k" if count < 999_950 else f"{count / 1_000_000:.1f}M"
 
 
+def percent(share: float) -> str:
+    """Return `45 %`; translations may set it solid."""
+    return t("{n} %", n=f"{100 * share:.0f}")
+
+
 def between(spans: Sequence[Span]) -> str:
     """Return the sum of several estimates: `3.1k–2.4M`."""
     low, high = short(round(sum(span.low for span in spans))), short(round(sum(span.high for span in spans)))

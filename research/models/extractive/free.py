@@ -34,7 +34,7 @@ def free(finder: Finder) -> Verdict:
     if len(searches) < SEARCHED and still:
         bridge = [name for fact in chosen for name in names_of(fact) if not set(tokens(name)) <= set(words)]
         for query in [" ".join([name, *still]) for name in bridge[:2]] + [" ".join(still)]:
-            if finder.search(query, f"Still open: {', '.join(still)}. Search again."):
+            if finder.search(query, f"Still open: {' '.join(still)}. Search again."):
                 return finder.more()
     finder.missing += still
     return finder.end()
