@@ -17,6 +17,7 @@ from babel.messages.pofile import read_po, write_po
 
 from pages.parts.shared.language import DEFINITE
 from research import plugins
+from research.defaults import AUDIT
 from research.exports import FORMATS
 from research.exports.progress import OUTCOMES
 from research.ops import disk_usage
@@ -28,7 +29,17 @@ ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).parent / "zh.po"
 KEYWORDS = {"t": 0, "later": 0, "count": 1}
 """Which argument is the text: of `t("…")`, `later("…")` and `count(number, "…")`."""
-ERRORS = {"ConfigError", "ProviderError", "RunPaused", "StoreUnavailable", "NoTools"}
+OF_FILES = {"UnreadableFile", "refuse"}
+"""Errors that begin with the name of a file."""
+ERRORS = OF_FILES | {"ConfigError", "ProviderError", "RunPaused", "StoreUnavailable", "NoTools"}
+INSERTED = (
+    "the key in Settings",
+    "the address in Settings",
+    "the key of endpoint {name}",
+    "the address of endpoint {name}",
+    "{error} (trying again in {n} s)",
+)
+"""What functions insert into errors, or add to them."""
 SPOKEN = (
     "_util/[chn]*.py",
     "agent/model_call.py",
@@ -47,6 +58,7 @@ SPOKEN = (
     "search/library/*.py",
     "store/rows.py",
     "text.py",
+    "web/[a-z]*.py",
     "workbench/[elp]*.py",
 )
 """Files of `research/` whose errors the pages show in their own language."""
@@ -60,7 +72,7 @@ def messages() -> Iterator[tuple[str, str]]:
     for path in sorted(path for pattern in SPOKEN for path in (ROOT / "research").glob(pattern)):
         for text in _errors(path):
             yield text, str(path.relative_to(ROOT))
-    for text in ("the key in Settings", "the address in Settings"):
+    for text in INSERTED:
         yield text, "research/config/settings.py"
     for code in (errno.ENOENT, errno.EACCES, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.ECONNREFUSED):
         yield os.strerror(code), "research/errors.py"
@@ -72,6 +84,7 @@ def messages() -> Iterator[tuple[str, str]]:
     yield from ((text, "research/workbench/presets.py") for text in (*presets.GAPS, *presets.KINDS))
     for kind in FORMATS.values():
         yield kind.title, "research/exports/__init__.py"
+    yield plugins.framework.get(AUDIT).title, "research/frameworks/audit.py"
     for part in [*disk_usage.PARTS, "Other"]:
         yield part, "research/ops/disk_usage.py"
     for words in embedders.known().values():
@@ -108,13 +121,13 @@ def _errors(path: Path) -> Iterator[str]:
             phrases |= {each.id: node.value.value for each in node.targets if isinstance(each, ast.Name)}
     for node in tree:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS and node.args:
-            text = node.args[0]
+            text, before = node.args[-1], "{file} " if node.func.id in OF_FILES else ""
             inserted = {each.id for each in ast.walk(text) if isinstance(each, ast.Name)}
             yield from (phrases[each] for each in inserted & phrases.keys() if " " in phrases[each])
             if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                yield text.value.replace("{", "{{").replace("}", "}}")
+                yield before + text.value.replace("{", "{{").replace("}", "}}")
             elif isinstance(text, ast.JoinedStr) and len(re.sub(r"\{\w+\}", "", found := _template(text))) > DEFINITE:
-                yield found
+                yield before + found
 
 
 def _template(text: ast.JoinedStr) -> str:

@@ -79,6 +79,28 @@ def test_what_a_service_said_stays_as_it_is_within_an_error(monkeypatch: pytest.
     assert language.spoken("a plug-in's own {words}") == "a plug-in's own {words}"
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("x.pdf is a damaged pdf (EOF); save it again", "x.pdf 是损坏的 PDF（EOF）；请重新保存"),
+        (
+            "cannot reach http://a.example (Connection refused): check that the server runs and that the address of "
+            "endpoint 'a' is correct (trying again in 1 s)",
+            "无法连接 http://a.example（连接被拒绝）：请检查服务器是否在运行，以及 端点 'a' 的地址 是否正确（1 秒后重试）",
+        ),
+        (
+            "https://a.example cannot be read (a.example does not resolve); check the address or try another source",
+            "无法读取 https://a.example（域名 a.example 无法解析）；请检查网址或换一个来源",
+        ),
+    ],
+)
+def test_what_an_error_inserts_is_in_the_language_of_the_page_too(
+    monkeypatch: pytest.MonkeyPatch, said: str, shown: str
+) -> None:
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    assert language.spoken(said) == shown
+
+
 def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = check("The population of Japan is 99 million [1].", [Source(1, "", "Japan", "Population: 123,201,945")])
     assert found.reason == "the labelled line has 123,201,945"

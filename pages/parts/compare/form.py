@@ -10,7 +10,7 @@ from msgspec import Struct
 from pages.parts.compare import saved
 from pages.parts.run import choices, form, memory_choices, shelf
 from pages.parts.run import recipe as compare_recipe
-from pages.parts.shared import form_state, home, private
+from pages.parts.shared import form_state, home, private, titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, money
@@ -84,7 +84,9 @@ def _next_to(row: RunRow) -> Asked:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.subheader(plain(row.question), anchor=False, width="stretch")
         start = st.button(t("Start next to it"), type="primary", icon=":material/play_arrow:")
-    st.caption(t("The saved run {run} ({recipe}) is in the first column.", run=row.id, recipe=plain(row.recipe.label)))
+    st.caption(
+        t("The saved run {run} ({recipe}) is in the first column.", run=row.id, recipe=plain(titles.recipe(row.recipe)))
+    )
     return Asked(row.question, start)
 
 

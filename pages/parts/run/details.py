@@ -10,7 +10,7 @@ import msgspec
 import streamlit as st
 
 from pages.parts.shared import cite, home
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count, lasted
 from research.agent.protocols.tagged import split_reasoning
@@ -73,7 +73,7 @@ def unfinished(current: RoundView) -> None:
     if "<tool_call" in body:
         st.caption(t("Writing a tool call …"))
     for note in current.notes[-3:]:
-        st.caption(f":material/info: {plain(clip(note, TAIL))}")
+        st.caption(f":material/info: {plain(clip(spoken(note), TAIL))}")
 
 
 def draw(view: RunView, current: RoundView) -> None:
@@ -82,7 +82,7 @@ def draw(view: RunView, current: RoundView) -> None:
     if thinking:
         st.markdown(prose(clip(thinking, LONG)))
     for note in current.notes:
-        st.caption(f":material/info: {plain(clip(note, TAIL))}")
+        st.caption(f":material/info: {plain(clip(spoken(note), TAIL))}")
     for call in current.calls[:CALLS]:
         st.caption(t("**{tool}** · input", tool=plain(call.call.name)))
         _arguments(call.call.arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.run import memory_choices, meter, sources
+from pages.parts.shared import titles
 from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, read, when
@@ -22,7 +23,7 @@ COMING = 5
 def draw(bench: Workbench, view: RunView, row: RunRow) -> None:
     """Draw the details in an expander, which is closed at first."""
     with st.expander(t("Run details"), type="compact", icon=":material/info:", key="run-details"):
-        recipe = " · ".join([plain(row.recipe.label), *memory_choices.phrases(row.recipe)])
+        recipe = " · ".join([plain(titles.recipe(row.recipe)), *memory_choices.phrases(row.recipe)])
         st.caption(t("Recipe: {recipe}", recipe=recipe))
         found = [count(view.round_count(), "round"), count(len(view.sources), "source")]
         given, written = read(view.prompt_tokens, view.cached_tokens), f"{view.completion_tokens:,}"
@@ -72,4 +73,4 @@ def _into(row: RunRow) -> str:
     assert row.origin is not None
     if row.origin.how == "follow_up":
         return t("Follow-up: {question}", question=plain(clip(" ".join(row.question.split()), 50)))
-    return t("Run again: {recipe}", recipe=plain(row.recipe.label))
+    return t("Run again: {recipe}", recipe=plain(titles.recipe(row.recipe)))

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.run import recipe as compare_recipe
-from pages.parts.shared import address, home, private
+from pages.parts.shared import address, home, private, titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import tool_title, unique_labels
@@ -108,7 +108,7 @@ def _recipe(bench: Workbench, row: RunRow, key: str) -> Recipe:
         format_func=lambda each: ways[each],
     )
     if way == "same":
-        st.caption(plain(row.recipe.label))
+        st.caption(plain(titles.recipe(row.recipe)))
         return row.recipe
     recipe = row.recipe
     chosen: dict[str, Any] = compare_recipe.draw(

@@ -16,6 +16,7 @@ from typing import Final
 import streamlit as st
 
 from pages.parts.shared import component
+from research._util.said import catalogue
 
 LANGUAGES: Final = {"en": "EN", "zh": "中"}
 """Label of each language in the switch."""
@@ -55,7 +56,7 @@ def spoken(message: object) -> str:
 
 
 def _spoken(text: str, language: str) -> str:
-    if exact := _catalogue(language).get(text):
+    if exact := _known(language).get(text):
         return exact
     for pattern, there in _templates(language):
         if match := pattern.fullmatch(text):
@@ -67,8 +68,8 @@ def _spoken(text: str, language: str) -> str:
 def _templates(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
     """Return the catalogue's texts with places as patterns, the most definite first."""
     found: list[tuple[int, re.Pattern[str], str]] = []
-    for text, there in _catalogue(language).items():
-        parts = list(string.Formatter().parse(text)) if re.search(r"\{\w+\}", text) else []
+    for text, there in _known(language).items():
+        parts = list(string.Formatter().parse(text)) if re.search(r"\{\w+[^{}]*\}", text) else []
         known: set[str] = set()
         pattern = ""
         for literal, place, _, _ in parts:
@@ -76,8 +77,9 @@ def _templates(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
             if place:
                 pattern += f"(?P={place})" if place in known else f"(?P<{place}>.*?)"
                 known.add(place)
-        if sum(len(literal) for literal, *_ in parts) > DEFINITE:
-            found.append((len(pattern), re.compile(pattern, re.DOTALL), there))
+        if (definite := sum(len(literal) for literal, *_ in parts)) > DEFINITE:
+            unformatted = re.sub(r"\{(\w+)[!:][^{}]*\}", r"{\1}", there)  # the values are formatted already
+            found.append((definite, re.compile(pattern, re.DOTALL), unformatted))
     return [(pattern, there) for _, pattern, there in sorted(found, key=lambda each: -each[0])]
 
 
@@ -89,6 +91,12 @@ def versions(text: str) -> set[str]:
 def later(text: str) -> str:
     """Mark a text for translation; `t` translates it where it is shown."""
     return text
+
+
+@cache
+def _known(language: str) -> Mapping[str, str]:
+    """Return the texts of the pages, and what runs say to a model: its errors may be those of a page, too."""
+    return {**(catalogue() if language == "zh" else {}), **_catalogue(language)}
 
 
 @cache

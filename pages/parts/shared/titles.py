@@ -5,6 +5,7 @@ from __future__ import annotations
 from pages.parts.shared.language import later, t
 from research import plugins
 from research.errors import ConfigError
+from research.events.recipe import Recipe
 
 ENDINGS = {
     "answered": later("Answered"),
@@ -63,6 +64,11 @@ def framework(name: str) -> str:
         return t(plugins.framework.get(name).title)
     except ConfigError:
         return name
+
+
+def recipe(given: Recipe) -> str:
+    """Return framework, strategy and model of a recipe as one line."""
+    return f"{framework(given.framework)} / {context(given.context)} / {given.model}"
 
 
 def context(name: str) -> str:
