@@ -86,7 +86,7 @@ def test_what_a_service_said_stays_as_it_is_within_an_error(monkeypatch: pytest.
         (
             "cannot reach http://a.example (Connection refused): check that the server runs and that the address of "
             "endpoint 'a' is correct (trying again in 1 s)",
-            "无法连接 http://a.example（连接被拒绝）：请检查服务器是否在运行，以及 端点 'a' 的地址 是否正确（1 秒后重试）",
+            "无法连接 http://a.example（连接被拒绝）：请检查服务器是否在运行，以及端点“a”的地址是否正确（1 秒后重试）",
         ),
         (
             "https://a.example cannot be read (a.example does not resolve); check the address or try another source",

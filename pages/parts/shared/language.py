@@ -26,6 +26,7 @@ COOKIE: Final = "workbench-language"
 """Where the browser keeps the user's choice, for addresses without one."""
 DEFINITE: Final = 8
 """Characters that a text has besides its places, to be recognized by them."""
+_CJK_SPACE: Final = re.compile(r"(?<=[\u3000-\u9fff“”]) (?=[\u3000-\u9fff“”])")
 LOCALE: Final = Path(__file__).parents[2] / "locale"
 
 
@@ -60,8 +61,14 @@ def _spoken(text: str, language: str) -> str:
         return exact
     for pattern, there in _templates(language):
         if match := pattern.fullmatch(text):
-            return there.format(**{place: _spoken(value, language) for place, value in match.groupdict().items()})
+            values = {place: _spoken(_unquoted(value), language) for place, value in match.groupdict().items()}
+            return _CJK_SPACE.sub("", there.format(**values))
     return text
+
+
+def _unquoted(value: str) -> str:
+    """Return a value without the quotes of Python's `repr` as one in the quotes of text."""
+    return f"“{value[1:-1]}”" if len(value) > 1 and value[0] == value[-1] == "'" else value
 
 
 @cache
