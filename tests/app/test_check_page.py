@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.run import head
@@ -12,6 +13,7 @@ from pages.parts.shared import home as open_home
 from research import audit
 from research.config.settings import load
 from research.events.view import fold
+from research.workbench import auditing
 from research.workbench.workbench import Workbench
 from tests.workers import LONG_S
 
@@ -89,3 +91,16 @@ def test_of_several_documents_the_user_chooses_the_one_that_is_meant(visit: Visi
     assert open_home.bench().engine.wait(again.id, LONG_S)
     (judged,) = fold(bench.store.events(again.id)).statements.values()
     assert judged.verdict == "contradicted"
+
+
+def test_the_first_check_on_a_new_machine_waits_for_the_library(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(open_home, "until_ready", lambda: order.append("library"))
+    real = auditing.recipe_for
+    monkeypatch.setattr(auditing, "recipe_for", lambda bench: order.append("recipe") or real(bench))
+    app = visit(home, "check")
+    app.text_area(key="check-text").set_value(FRANCE).run()
+    app.button(key="check-start").click().run()
+    assert order[:2] == ["library", "recipe"]
