@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from research._util.said import say
 from research.auditing.references import Reference
+from research.citations import shelf
+from research.citations.marks import named
 from research.events.audit import LinkState
 from research.text import clip, content_tokens, without_accents
 from research.types import Observation, Source
@@ -112,6 +114,9 @@ def alike(title: str, text: str) -> float:
 
 def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source]:
     """Return the documents that have the title of a reference: the best one, or several that have it equally."""
+    if found := {each.url: each for each in sources if shelf.means(reference.text, each.title, each.url)}:
+        longest = max(len(each.title) for each in found.values())
+        return [each for each in found.values() if len(each.title) == longest]
     wanted = reference.title or reference.text
     names, words = set(reference.surnames), content_tokens(reference.text or wanted)
     rated: dict[str, tuple[tuple[float, int], Source]] = {}
@@ -126,6 +131,14 @@ def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source
             rated.setdefault(each.url, ((share + back, _place(content_tokens(title), words)), each))
     best = max((rate for rate, _ in rated.values()), default=None)
     return [each for rate, each in rated.values() if rate == best]
+
+
+def concerns(text: str, source: Source) -> bool:
+    """Return whether a document is about what a text names: its country, or a name that its passage has, too."""
+    if " · " in source.title:
+        return shelf.names_country(text, source.title)
+    names = {word for word in named(text) if content_tokens(word)}
+    return any(name in source.quote for name in names)
 
 
 def _place(title: Sequence[str], words: Sequence[str]) -> int:

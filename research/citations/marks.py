@@ -248,6 +248,11 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
     return tuple(found)
 
 
+def named(text: str) -> set[str]:
+    """Return the words with a capital, and the names in Chinese, of a text."""
+    return _names(text, frozenset(re.findall(r"\b[A-Z]\w+", text)))
+
+
 def _names(sentence: str, known: frozenset[str]) -> set[str]:
     """Return the words of names in a sentence: capitals inside it, those of the whole text, and what the Chinese tagger says."""
     found = set(_INNER.findall(sentence)) | (known & set(re.findall(r"\w+", sentence)))

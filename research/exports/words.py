@@ -9,6 +9,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from research.citations.shelf import FACTBOOK_NAMES
 from research.events.view import RunView
 from research.text import language_of
 
@@ -59,7 +60,7 @@ _CHINESE: Final = {
     ),
     "The rest of the table is not drawn here: {count}.": "表格其余部分未在此排出：{count}。",
     "There is no report yet.": "尚无报告。",
-    "the CIA World Factbook": "CIA 世界概况",
+    FACTBOOK_NAMES["en"]: FACTBOOK_NAMES["zh"],
     "Plot {n}": "图 {n}",
     "image: {name}": "图片：{name}",
     "Answer": "答案",
