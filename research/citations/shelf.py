@@ -40,8 +40,11 @@ def subject(reference: str) -> str:
 
 def means(reference: str, title: str, url: str) -> bool:
     """Return whether a reference names this document of the library in the form of `written`."""
-    said = _words(subject(reference))
-    return said.startswith(_words(title.partition(" › ")[0])) and _words(_place(url)) in said
+    own, place = _words(title.partition(" › ")[0]), _words(_place(url))
+    if not place.strip():  # a document of the Factbook
+        return own in (_words(_FACTBOOK.split(reference)[0]), _words(subject(reference)))
+    said = _words(reference)
+    return said.startswith(own) and place in said
 
 
 def means_country(reference: str, title: str) -> bool:

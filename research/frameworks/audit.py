@@ -86,10 +86,8 @@ class _Trial:
         self.run, self.report, self.given = run, report, given
         self.miscounts = miscounts(report.body)
         self.statements: dict[int, AuditedStatement] = {}
-        self._countries: dict[int, str] = {}
-        """References to the whole entry of the Factbook on a country, as written."""
         self._opened: dict[str, int] = {}
-        self._beside: dict[int, tuple[int, ...]] = {}
+        self._beside: dict[int, list[int]] = {}
         """The documents that were read for single statements, by the statement's place."""
         uncited = set(report.uncited)
         self._all = report.statements
@@ -167,12 +165,6 @@ class _Trial:
             batch = listed[start : start + TOGETHER]
             own = yield from self._search({n: _query(each) for n, each in batch})
             meant = {n: link_states.best_matches(each, own[n]) for n, each in batch}
-            self._countries |= {
-                n: each.text
-                for n, each in batch
-                if not meant[n] and any(shelf.means_country(each.text, found.title) for found in own[n])
-            }
-            batch = [(n, each) for n, each in batch if n not in self._countries]
             near = yield from self._search({n: self._goal(n) for n, _ in batch if not meant[n]})
             with speaking(self.run.language):
                 unclear = [
@@ -185,48 +177,29 @@ class _Trial:
 
     def research(self) -> Steps[None]:
         """Read what the library has on each statement that cites nothing, or a country's whole entry of the Factbook."""
-        places = [
-            i for i in self._kept if not self._all[i].numbers or self._countries.keys() & set(self._all[i].numbers)
-        ][:MOST_RESEARCHED]
-        if "search" not in self.run.recipe.tools:
-            return
-        for start in range(0, len(places), TOGETHER):
-            batch = places[start : start + TOGETHER]
-            near = yield from self._search({place: self._question(place) for place in batch})
-            meant = {place: [each.url for each in near[place] if self._fits(place, each)][:_BESIDE] for place in batch}
-            fresh = dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened)
-            seen = yield from self._use("visit", {i: {"url": url, "goal": ""} for i, url in enumerate(fresh)})
-            self._opened |= {url: seen[i].sources[0].n for i, url in enumerate(fresh) if seen[i].sources}
-            self._beside |= {
-                place: tuple(self._opened[url] for url in urls if url in self._opened) for place, urls in meant.items()
+        cited = {i: self._countries(self._all[i]) for i in self._kept}
+        places = [i for i in cited if cited[i] or not self._all[i].numbers][:MOST_RESEARCHED]
+        for start in range(0, len(places) if "search" in self.run.recipe.tools else 0, TOGETHER):
+            said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
+            near = yield from self._search({i: " ".join([*map(shelf.subject, cited[i]), said[i]]) for i in said})
+            meant = {
+                i: [
+                    each.url
+                    for each in near[i]
+                    if any(shelf.means_country(name, each.title) for name in cited[i])
+                    or (not cited[i] and link_states.concerns(f"{self._all[i].context}; {said[i]}", each))
+                ][:_BESIDE]
+                for i in said
             }
-        read = {
-            n: self._beside[place]
-            for place in reversed(places)
-            for n in self._all[place].numbers
-            if self._beside[place]
-        }
-        yield from self._found(
-            [
-                replace(self._state(n, "reachable", ""), ledger=found[0])
-                for n, found in read.items()
-                if n in self._countries
-            ]
-        )
+            fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
+            seen = yield from self._use("visit", {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
+            self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
+            self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
 
-    def _question(self, place: int) -> str:
-        statement = self._all[place]
-        named = [shelf.subject(self._countries[n]) for n in statement.numbers if n in self._countries]
-        return " ".join([*named, without_marks(statement.text)])
-
-    def _fits(self, place: int, source: Source) -> bool:
-        """Return whether a document is of a country that a statement cites or, if it cites nothing, of what it names."""
-        statement = self._all[place]
-        if statement.numbers:
-            return any(
-                shelf.means_country(self._countries[n], source.title) for n in statement.numbers if n in self._countries
-            )
-        return link_states.concerns(f"{statement.context}; {without_marks(statement.text)}", source)
+    def _countries(self, statement: Statement) -> list[str]:
+        """Return the references of a statement to a country's whole entry, of which one section was read."""
+        texts = ((self.report.sources[n - 1].text, self.sources[n].found_title) for n in statement.numbers)
+        return [text for text, section in texts if shelf.means_country(text, section)]
 
     def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
         """Return the documents of the library, and if statements are looked for again all others, that are found."""
