@@ -15,6 +15,7 @@ from msgspec import Struct
 from research._util.http import is_loopback
 from research._util.retold import retold
 from research.citations import shelf
+from research.citations.marks import SYMBOLS
 from research.citations.reasons import told
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView, quotes
@@ -35,7 +36,7 @@ from research.exports.charts import Chart, charts
 from research.exports.csl import web
 from research.exports.numbering import by_first_use, without_quotes
 from research.exports.progress import OUTCOMES, missing, quiet
-from research.exports.words import SYMBOLS, Words, words_of
+from research.exports.words import Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import FAILS, HOLDS, Citation, Part, Sent, Source, Verdict

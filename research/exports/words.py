@@ -9,20 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from research.citations.marks import SYMBOLS
 from research.citations.shelf import FACTBOOK_NAMES
 from research.events.view import RunView
 from research.text import language_of
-
-SYMBOLS: Final = {
-    "supported": "✓",
-    "calculated": "=",
-    "partial": "~",
-    "unverified": "○",
-    "unsupported": "✗",
-    "contradicted": "✗",
-    "dead": "⌁",
-}
-"""Sign for the status of a citation."""
 
 _CHINESE: Final = {
     "Subject": "对象",

@@ -38,6 +38,8 @@ def test_our_own_export_is_checked_without_an_unresolved_reference(
         ("reachable", "Kenya · People and Society")
     ]
     assert "supported" in verdicts(checked) and "not_checkable" not in verdicts(checked)
+    said = "\n".join(each.text for each in checked.statements.values() if each.verdict == "supported")
+    assert "✓" not in said and "tokens:" not in "".join(each.text for each in checked.statements.values())
 
 
 @pytest.mark.usefixtures("own_library")
@@ -77,3 +79,20 @@ def test_statements_without_a_source_are_looked_for_and_marked_as_found(bench: W
 )
 def test_a_statement_that_does_not_say_of_whom_gets_no_tick_from_any_country(text: str, bench: Workbench) -> None:
     assert set(verdicts(audit(f"# Ages\n\n{text}", workbench=bench))) <= {"no_source"}
+
+
+def test_rows_items_and_paragraphs_are_judged_each_in_its_own_words(bench: Workbench) -> None:
+    report = (
+        "| Country | Population | Source |\n|---|---|---|\n| Kenya | 55,751,717 | [1] |\n| Ghana | 95,336,133 | [2] |\n\n"
+        "- Kenya's coastline is 536 km [1].\n- Ghana's coastline is 1,539 km [2].\n\n"
+        "## Ages\n\nThe median age of Kenya is 21.5 years [1].\n\n"
+        "## References\n\n[1] Kenya, CIA World Factbook\n[2] Ghana, CIA World Factbook"
+    )
+    found = [(each.text, each.verdict) for each in audit(report, workbench=bench).statements.values()]
+    assert found == [
+        ("Kenya | 55,751,717", "supported"),
+        ("Ghana | 95,336,133", "contradicted"),
+        ("Kenya's coastline is 536 km.", "supported"),
+        ("Ghana's coastline is 1,539 km.", "contradicted"),
+        ("The median age of Kenya is 21.5 years.", "supported"),
+    ]
