@@ -10,6 +10,7 @@ from research._util.said import say
 from research.auditing import styles
 from research.auditing.pieces import Line, Piece
 from research.citations import without_marks
+from research.citations.marks import row_text
 from research.errors import ConfigError
 from research.events.audit import FAILS, AuditedStatement
 from research.events.view import RunView
@@ -69,7 +70,7 @@ def _line(line: str, raw: Mapping[str, AuditedStatement]) -> Line:
         return Line(pieces, len(heading[1]))
     if line.strip().startswith("|"):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        row = raw.get(" | ".join(cells))
+        row = raw.get(row_text(cells))
         return Line(tuple(_row(cells, row)) if row and row.verdict in FAILS else (Piece(line),))
     lead = _LEAD.fullmatch(line)
     bullet, text = (lead[1], lead[2]) if lead else ("", line)

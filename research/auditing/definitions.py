@@ -49,6 +49,10 @@ def split(text: str) -> Parts:
     """Level of the heading of the list that is read; 0 outside of one."""
     note = ""
     for line in text.splitlines():
+        if (
+            listed and line.startswith("#") and _STARTS_NUMBERED.match(line.lstrip("# "))
+        ):  # a bold entry of a PDF is read as a heading
+            line, level = line.lstrip("# "), level or 7
         heading = _HEADING.match(line)
         if match := _NOTE.match(line):
             note = match[1]

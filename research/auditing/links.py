@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from research._util.said import say
 from research.auditing.references import Reference
+from research.citations import shelf
+from research.citations.marks import named
 from research.events.audit import LinkState
 from research.text import clip, content_tokens, without_accents
 from research.types import Observation, Source
@@ -111,10 +113,17 @@ def alike(title: str, text: str) -> float:
 
 
 def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source]:
-    """Return the documents that have the title of a reference: the best one, or several that have it equally."""
+    """Return the documents that have the title of a reference: the best one, or several that have it equally.
+
+    Of a country's whole entry in the Factbook it is the first section.
+    """
+    if found := {each.url: each for each in sources if shelf.means(reference.text, each.title, each.url)}:
+        return list(found.values())
+    if sections := [each for each in sources if shelf.means_country(reference.text, each.title)]:
+        return sections[:1]
     wanted = reference.title or reference.text
-    names, words = set(reference.surnames), content_tokens(reference.text or wanted)
-    rated: dict[str, tuple[tuple[float, int], Source]] = {}
+    names = set(reference.surnames)
+    rated: dict[str, tuple[float, Source]] = {}
     for each in sources:
         title = re.sub(r"\.\w{2,5}$", "", each.title.partition(" › ")[0])
         share = min(alike(wanted, each.title), 1.0)
@@ -123,20 +132,17 @@ def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source
         # where a title was guessed, it may have more around it, such as the name of the series
         inside = not reference.sure and back == 1 and len(set(content_tokens(title))) > 1
         if min(share, back) >= ALIKE or inside or (own and max(share, back) >= ALIKE):
-            rated.setdefault(each.url, ((share + back, _place(content_tokens(title), words)), each))
+            rated.setdefault(each.url, (share + back, each))
     best = max((rate for rate, _ in rated.values()), default=None)
     return [each for rate, each in rated.values() if rate == best]
 
 
-def _place(title: Sequence[str], words: Sequence[str]) -> int:
-    """Return where a title stands in a reference, its words in order; -1 if it does not.
-
-    `World · Energy` is not in `Norway, Energy, World Factbook`, and of `World Factbook, Norway · Energy` the last is meant.
-    """
-    at = len(words)
-    for word in reversed(title):
-        at = next((place for place in range(at - 1, -1, -1) if words[place] == word), -1)
-    return at
+def concerns(text: str, source: Source) -> bool:
+    """Return whether a document is about what a text names: its country, or a name that its passage has, too."""
+    if " · " in source.title:
+        return shelf.names_country(text, source.title)
+    names = {word for word in named(text) if content_tokens(word)}
+    return any(name in source.quote for name in names)
 
 
 def may_be_meant(reference: Reference, sources: Sequence[Source]) -> list[Source]:

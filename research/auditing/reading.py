@@ -20,12 +20,14 @@ from research.web.readers import MAX_BYTES
 FORMATS = (".md", ".txt", ".html", ".htm", ".docx", ".pdf", ".json")
 """Formats of a report; `.json` is the export of a chat."""
 _PLAIN = (".md", ".txt", ".markdown")
+_FRONT = re.compile(r"\A---\r?\n(?:\w[^\n]*\n)+?---\r?\n\s*")
+"""The properties of a Markdown file, before its text."""
 _DEEPEST = 12
 
 
 def read_text(text: str, title: str = "", address: str = "") -> Given:
     """Return pasted text as a report.  Raises `ConfigError` if there is nothing to check."""
-    text = text.replace("\x00", "").strip()
+    text = _FRONT.sub("", text.replace("\x00", "").strip())
     if not re.search(r"\w", text):
         raise ConfigError("the report is empty; paste its text, or name a file or a link")
     if len(text) > styles.LONGEST:

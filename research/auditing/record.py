@@ -99,8 +99,9 @@ def _overview(statements: Sequence[AuditedStatement], sources: Mapping[int, Audi
     counts = Counter(each.verdict for each in statements)
     yield " · ".join(f"{_SIGNS[each]} {counts[each]} {say(VERDICTS[each])}" for each in VERDICTS if counts[each])
     read = sum(each.state in READ for each in sources.values())
-    yield ""
-    yield say("{read} of {all} sources were read.", read=read, all=len(sources))
+    if sources:
+        yield ""
+        yield say("{read} of {all} sources were read.", read=read, all=len(sources))
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
@@ -123,7 +124,7 @@ def _why(each: AuditedStatement) -> str:
     """Return the reason and what would make it true, as one or two sentences."""
     said = [each.reason, each.correction]
     if each.verdict in ("supported", "calculated") and each.quote:
-        said = [f"“{clip(' '.join(each.quote.split()), 300)}”"]
+        said = [f"“{clip(' '.join(each.quote.split()), 300)}”", each.reason if each.found else ""]
     return " ".join(_sentence(_plain(text)) for text in said if text)
 
 
@@ -133,7 +134,8 @@ def _sentence(text: str) -> str:
 
 def _marks(each: AuditedStatement, sources: Mapping[int, AuditedSource]) -> str:
     """Return the marks of the sources that were read, by their number in this run."""
-    numbers = dict.fromkeys(sources[n].ledger for n in each.sources if n in sources and sources[n].ledger)
+    read = (sources[n].ledger for n in each.sources if n in sources)
+    numbers = dict.fromkeys(filter(None, (*read, each.found)))
     return f" [{', '.join(map(str, numbers))}]" if numbers else ""
 
 
@@ -163,6 +165,8 @@ def _disagreements(statements: Sequence[AuditedStatement], sources: Mapping[int,
 
 def _unsourced(statements: Sequence[AuditedStatement]) -> Iterator[str]:
     found = [each for each in statements if each.verdict == "no_source"]
+    if reason := next((each.reason for each in found if each.reason), ""):
+        yield f"{_sentence(reason)}\n"
     yield from (f"- {_plain(each.text)}" for each in found[:_LISTED])
     if len(found) > _LISTED:
         yield f"- {say('and {number} more', number=len(found) - _LISTED)}"

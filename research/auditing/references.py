@@ -91,15 +91,19 @@ def number_of(line: str) -> tuple[str, str]:
 
 def clean_url(url: str) -> str:
     """Return an address without the punctuation of the sentence around it."""
-    url = url.strip("<>").rstrip(".,;:!?*_'\"…")
-    unopened = {close: url.count(close) - url.count(start) for start, close in ("()", "[]", "{}")}
-    end = len(url)
-    while end and unopened.get(url[end - 1], 0) > 0:
-        unopened[url[end - 1]] -= 1
+    return _without_unopened(url.strip("<>").rstrip(".,;:!?*_'\"…"))
+
+
+def _without_unopened(text: str) -> str:
+    """Return a text without the brackets at its end that it does not open."""
+    unopened = {close: text.count(close) - text.count(start) for start, close in ("()", "[]", "{}")}
+    end = len(text)
+    while end and unopened.get(text[end - 1], 0) > 0:
+        unopened[text[end - 1]] -= 1
         end -= 1
-        while end and url[end - 1] in ".,;:":
+        while end and text[end - 1] in ".,;:":
             end -= 1
-    return url[:end]
+    return text[:end]
 
 
 def parsed(text: str, label: str = "") -> Reference:
@@ -116,7 +120,7 @@ def parsed(text: str, label: str = "") -> Reference:
     words = LINK.sub(lambda m: m[1] if not URL.search(m[1]) else " ", text)
     words = ARXIV.sub(" ", DOI.sub(" ", URL.sub(" ", words)))
     words = _NOISE.sub(" ", re.sub(r"<[^>]{0,20}>|\bdoi\s{0,9}[:：]|\bURL\s{0,9}[:：]", " ", words, flags=re.I))
-    words = " ".join(words.split()).strip(" .,;:—–-|()[]")
+    words = _without_unopened(" ".join(words.split()).strip(" .,;:—–-|").lstrip("(["))
     title, author, year, sure = _parts(words, link[1] if link and not URL.search(link[1]) else "")
     if link and not url and not title:
         title = link[1]
@@ -148,7 +152,8 @@ def _parts(words: str, linked: str) -> tuple[str, str, str, bool]:
         return title, author or (before if _like_authors(before) else ""), written, True
     if author and year and (after := _AFTER_YEAR.search(words, max(year.start() - 1, 0))):
         return after[1].strip(" .,"), author, written, True
-    first = re.split(r"\s{1,9}[—–|]\s{1,9}|\s{1,9}-\s{1,9}|(?<=[^\W\d]{3})[.?!]\s{1,9}|。", words)[0].strip(" .,;:()")
+    first = re.split(r"\s{1,9}[—–|]\s{1,9}|\s{1,9}-\s{1,9}|(?<=[^\W\d]{3})[.?!]\s{1,9}|。", words)[0]
+    first = _without_unopened(first.strip(" .,;:").lstrip("("))
     first = re.sub(r",?\s{0,9}\(?(?:19|20)\d\d\)?$", "", first) if year else first
     return first, "" if first == author else author, written, False
 

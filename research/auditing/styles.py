@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from research.auditing.author_year import AuthorYear
 from research.auditing.definitions import Parts, split
 from research.auditing.references import LINK, URL, Reference, clean_url, parsed
-from research.citations.marks import MARK, Statement, around_code, normalised, statements, uncited
+from research.citations.marks import MARK, SYMBOLS, Statement, around_code, normalised, statements, uncited
 from research.text import clip
 
 LONGEST = 2_000_000
@@ -24,7 +24,9 @@ MOST_SOURCES = 900
 """Most sources of a report; the marks of a statement end at `[999]`."""
 
 _OPEN, _CLOSE = "\ue010", "\ue011"
-_TOKENS = re.compile(f"(?:[ \\t]{{0,9}}{_OPEN}(\\d{{1,6}}){_CLOSE})+")
+_TOKENS = re.compile(
+    f"(?:[ \\t]{{0,9}}{_OPEN}(\\d{{1,6}}){_CLOSE}[{''.join(SYMBOLS.values())}]?)+"  # our exports put verdicts beside marks
+)
 _BETWEEN = re.compile(f"([ \\t]{{0,9}})((?:{_OPEN}\\d{{1,6}}{_CLOSE}){{1,50}})[ ,;、]{{0,9}}(?={_OPEN})")
 _PRIVATE = re.compile("[\ue000-\uf8ff]+(?:[^\ue000-\uf8ff\\n]{1,80}[\ue000-\uf8ff]+)?")
 _IMAGE = re.compile(r"!\[[^\]]{0,300}\]\([^)]{0,2000}\)")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from math import isclose, sqrt
 
 from research._util.said import say
 from research.citations import without_marks
 from research.citations.marks import Statement
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
+from research.quantities import Quantity, quantities
 from research.text import clip
 from research.types import Citation
 
@@ -21,11 +23,12 @@ def judged(
 ) -> AuditedStatement:
     """Return the verdict on a statement; `citations` are those of the sources that were read, by ledger number."""
     text = without_marks(statement.text)
-    if not statement.numbers:
-        return AuditedStatement(n, clip(text, 2_000), "no_source", statement.context)
     unread = [sources[each] for each in statement.numbers if sources[each].state not in READ]
     best = min(citations, key=lambda each: _ORDER.index(_verdict(each)), default=None)
     verdict: TrialVerdict = _verdict(best) if best else "not_checkable"
+    found = not statement.numbers and verdict in (*HOLDS, "contradicted")
+    if not statement.numbers and not found:
+        return AuditedStatement(n, clip(text, 2_000), "no_source", statement.context)
     # A source that was not read might support it, so that only a contradiction counts against the statement.
     if unread and verdict not in (*HOLDS, "contradicted"):
         verdict = "not_checkable"
@@ -37,8 +40,9 @@ def judged(
         statement.numbers,
         clip(best.quote, QUOTED) if best else "",
         _why_not(unread) if verdict == "not_checkable" else best.reason if best else "",
-        _correction(verdict, best),
+        _correction(text, verdict, best),
         best.by if best else "",
+        found=best.n if best and found else 0,
     )
 
 
@@ -50,10 +54,26 @@ def _why_not(unread: Sequence[AuditedSource]) -> str:
     return "; ".join(f"{clip(each.name, 80)}: {each.reason or each.state.replace('_', ' ')}" for each in unread[:5])
 
 
-def _correction(verdict: TrialVerdict, best: Citation | None) -> str:
+def _correction(text: str, verdict: TrialVerdict, best: Citation | None) -> str:
+    """Return the statement with the figure of the source if it has one other figure, and what the source says."""
     if best is None or verdict not in FAILS or not best.quote:
         return ""
-    return say("the source says: “{quote}”", quote=clip(" ".join(best.quote.split()), 300))
+    quote = clip(" ".join(best.quote.split()), 300)
+    right = next((value for reason in best.reasons for name, value in reason.values if name == "figure"), "")
+    said, stated = ([q for q in quantities(each) if q.kind == "number"] for each in (text, right))
+    if verdict == "contradicted" and len(said) == len(stated) == 1:
+        (old, scale), (new, of_source) = map(_digits, (*said, *stated))
+        if old and isclose(scale, of_source):
+            proposed = f"{text[: said[0].start]}{new}{text[said[0].start + len(old) :]}"
+            return say("better: “{proposed}” – the source says: “{quote}”", proposed=proposed, quote=quote)
+    return say("the source says: “{quote}”", quote=quote)
+
+
+def _digits(figure: Quantity) -> tuple[str, float]:
+    """Return the digits that a figure begins with, and how much one of them counts; nothing for any other figure."""
+    found = re.match(r"\d[\d,]*(?:\.\d+)?", figure.written)
+    number = float(found[0].replace(",", "")) if found else 0.0
+    return (found[0], figure.value / number) if found and number else ("", 0.0)
 
 
 def opinions(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -15,6 +16,17 @@ MARK = re.compile(r"\[(\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200})\]")
 
 LARGEST = 999
 """Larger numbers are years or line numbers, never sources."""
+
+SYMBOLS: Final = {
+    "supported": "✓",
+    "calculated": "=",
+    "partial": "~",
+    "unverified": "○",
+    "unsupported": "✗",
+    "contradicted": "✗",
+    "dead": "⌁",
+}
+"""Sign for the status of a citation."""
 
 _WORD = r"(?:sources?|refs?\.?|references?|citations?|cite|来源|资料|文献|参考)"
 _LIST = r"\d{1,3}(?:\s{0,9}(?:[,，、;；]|[-–—~～至]|and|&)\s{0,9}(?:\^|" + _WORD + r"[\s:#：]{0,9})?\d{1,3}){0,200}"
@@ -165,8 +177,9 @@ def statements(text: str) -> list[Statement]:
     A mark after the full stop belongs to the sentence before it.
     """
     found: list[Statement] = []
-    heading = context = ""
+    heading = ""
     header: list[str] = []
+    contexts: dict[tuple[int, ...], str] = {}  # one text for all rows with these columns: both may be long
     plain = _SHOWN.sub("\n", _FENCE.sub("\n", normalised(text)))
     for line in plain.splitlines():
         if not line.strip():
@@ -174,9 +187,9 @@ def statements(text: str) -> list[Statement]:
         elif "|" in line.strip()[1:] and line.strip().startswith("|"):
             cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
             if header and not _RULE.match(line):
-                found += _row(cells, header, heading, context)
+                found += _row(cells, header, heading, contexts)
             elif not _RULE.match(line):
-                header, context = cells, f"{heading}; {'; '.join(cells)}"  # one text for all rows: both may be long
+                header, contexts = cells, {}
         elif _HEADING.match(line):
             heading = line.strip("#*: \t")
             found.append(Statement(line.strip("# \t"), "", tuple(cited(line)), heading=True))
@@ -186,15 +199,30 @@ def statements(text: str) -> list[Statement]:
     return found
 
 
-def _row(cells: list[str], header: list[str], heading: str, context: str) -> Iterator[Statement]:
+def row_text(cells: Sequence[str]) -> str:
+    """Return a row of a table as one statement, with the cells that only cite as marks at its end."""
+    kept = [cells[i] for i in _columns(cells)]
+    return " ".join([" | ".join(kept), *(cell for cell in cells if cell and not without_marks(cell))])
+
+
+def _columns(cells: Sequence[str]) -> tuple[int, ...]:
+    """Return the cells of a row that do not only cite."""
+    return tuple(i for i, cell in enumerate(cells) if not cell or without_marks(cell))
+
+
+def _row(
+    cells: list[str], header: list[str], heading: str, contexts: dict[tuple[int, ...], str]
+) -> Iterator[Statement]:
     """Yield a table row as one statement or, if several cells cite, one for each of them with the row's first cell.
 
     A very long first cell is not repeated.
     """
     citing = [i for i, cell in enumerate(cells) if cited(cell)]
     if len(citing) <= 1 or 0 in citing or len(cells[0]) > _LONGEST:
-        text = " | ".join(cells)
-        yield Statement(text, context, tuple(cited(text)))
+        text, columns = row_text(cells), _columns(cells)
+        if columns not in contexts:
+            contexts[columns] = "; ".join([heading, *(header[i] for i in columns if i < len(header))])
+        yield Statement(text, contexts[columns], tuple(cited(text)))
         return
     for i in citing:
         label = header[i] if i < len(header) else ""
@@ -246,6 +274,11 @@ def uncited(text: str, question: str = "", computed: Iterable[str] = ()) -> tupl
             if told and not set.intersection(*(cited_in.get(part, set()) for part in parts)):
                 found.append(plain)
     return tuple(found)
+
+
+def named(text: str) -> set[str]:
+    """Return the words with a capital, and the names in Chinese, of a text."""
+    return _names(text, frozenset(re.findall(r"\b[A-Z]\w+", text)))
 
 
 def _names(sentence: str, known: frozenset[str]) -> set[str]:

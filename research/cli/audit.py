@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from research.cli.common import open_home, print_run, writable
+from research.cli.common import open_home, prepare_library, print_run, writable
 from research.cli.parser import Commands, add_json_option, positive_float, positive_int
 
 
@@ -53,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         given = auditing.given_of(bench, arguments.report)
     else:
         given = reading.read_file(Path(arguments.report))
+    prepare_library(bench, (), arguments.sources)
     recipe = auditing.recipe_for(
         bench,
         sources=arguments.sources,

@@ -47,6 +47,8 @@ class Given(Struct, frozen=True, omit_defaults=True):
     """Where it was read: a web address or the name of a file; empty if it was pasted."""
     chosen: dict[int, str] = {}
     """Addresses of the documents that the user says are meant, by the number of the source."""
+    again: tuple[int, ...] = ()
+    """The statements, by number, that are looked for in any source; empty: all are checked against what they cite."""
 
 
 class AuditedSource(Struct, frozen=True, omit_defaults=True):
@@ -95,6 +97,8 @@ class AuditedStatement(Struct, frozen=True, omit_defaults=True):
     by: str = ""
     opinions: tuple[Opinion, ...] = ()
     """What each source says, if they differ."""
+    found: int = 0
+    """The source in the run's report that was found for it, if it cites none; else 0."""
 
 
 class Miscount(Struct, frozen=True):

@@ -6,18 +6,17 @@ All text is ready to read: in the language of the report, without invisible char
 from __future__ import annotations
 
 import datetime
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
-from urllib.parse import unquote
 
 from msgspec import Struct
 
 from research._util.http import is_loopback
 from research._util.retold import retold
+from research.citations import shelf
+from research.citations.marks import SYMBOLS
 from research.citations.reasons import told
-from research.defaults import FACTBOOK
 from research.events.events import Edited, ReportEdited
 from research.events.view import RunView, quotes
 from research.exports.blocks import (
@@ -36,12 +35,12 @@ from research.exports.blocks import (
 from research.exports.charts import Chart, charts
 from research.exports.csl import web
 from research.exports.numbering import by_first_use, without_quotes
-from research.exports.progress import OUTCOMES, missing, place_name, quiet
-from research.exports.words import SYMBOLS, Words, words_of
+from research.exports.progress import OUTCOMES, missing, quiet
+from research.exports.words import Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import FAILS, HOLDS, Citation, Part, Sent, Source, Verdict
-from research.web.url_guard import MEMORY
+from research.web.url_guard import LIBRARY, MEMORY
 
 STATUSES: Final[dict[Verdict, str]] = {
     "supported": "supported",
@@ -60,9 +59,6 @@ PLOT_BYTES = 2_000_000
 _PLOT_PIXELS = 4_000
 _LISTED = 10
 """Maximum number of items in a list of statements or addresses."""
-_LIBRARY = "library://"
-_TOLD_APART = re.compile(r"-[0-9a-f]{8}$")
-"""What distinguishes collections of one name in addresses."""
 _CLIPPED = 300
 """Characters of a title, statement or reason."""
 
@@ -278,10 +274,9 @@ def _reference(
     text = "\n".join(f"{text} ({place})" if place else text for text, place in quoted)
     lines = tuple(visible(line) for line in text.splitlines())
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
-    places = dict.fromkeys(_place(url, say) for url in source.addresses if url.startswith(_LIBRARY))
-    title = f"{source.title} ({', '.join(places)})" if places else source.title
+    title = shelf.written(source.title, source.addresses, say.language)
     # addresses of the library and of the memory lead nowhere outside the workbench
-    outside = (url for url in source.addresses if not url.startswith((_LIBRARY, MEMORY)))
+    outside = (url for url in source.addresses if not url.startswith((LIBRARY, MEMORY)))
     addresses = tuple(" ".join(visible(url).split()) for url in outside)
     notes = say("Of this source: {notes}", notes="; ".join(retold(note, say.language) for note in source.notes))
     return Reference(source.n, _line(title), addresses, lines, verdict, doubts, visible(notes) if source.notes else "")
@@ -303,12 +298,6 @@ def _doubt(citation: Citation, say: Words) -> str:
         return say("{verdict} (“{claim}”)", verdict=verdict, claim=claim)
     reason = _line(told(citation, say.language))
     return say("{verdict}: {reason} (“{claim}”)", verdict=verdict, reason=reason, claim=claim)
-
-
-def _place(url: str, say: Words) -> str:
-    """Return where in the library a document is: the Factbook, or the file in its collection."""
-    name, _, within = unquote(url.removeprefix(_LIBRARY).partition("#")[0]).partition("/")
-    return say(place_name(name)) if name == FACTBOOK else f"{_TOLD_APART.sub('', name)}/{within}"
 
 
 def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from research.citations.marks import SYMBOLS
 from research.events.view import RunView
 from research.exports.blocks import (
     WIDE,
@@ -34,7 +35,6 @@ from research.exports.document import Document, Reference, compose
 from research.exports.formulas import formula
 from research.exports.omml import omml
 from research.exports.right_to_left import has_backwards, runs_backwards
-from research.exports.words import SYMBOLS
 from research.text import clip
 
 if TYPE_CHECKING:

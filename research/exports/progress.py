@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TextIO, get_args
 
 from research.agent.plan import written
+from research.citations.shelf import FACTBOOK_NAMES
 from research.defaults import FACTBOOK, PAGES
 from research.events import events as e
 from research.events.view import RunView, forgotten, kinds, searched
@@ -220,7 +221,7 @@ def places(view: RunView) -> str:
 def place_name(place: str) -> str:
     """Return the name of a collection or service for a reader, that of a folder without the way to it."""
     if place == FACTBOOK:
-        return "the CIA World Factbook"
+        return FACTBOOK_NAMES["en"]
     if place == PAGES:
         return "pages of earlier runs"
     return place.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or place

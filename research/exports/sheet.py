@@ -20,12 +20,13 @@ import msgspec
 from msgspec.structs import replace
 
 from research._util import extras
+from research.citations.marks import SYMBOLS
 from research.exports.blocks import Align, Span
 from research.exports.document import Document
 from research.exports.font import truetype
 from research.exports.formulas import line as formula_line
 from research.exports.right_to_left import has_backwards, runs_backwards, shaped, visual
-from research.exports.words import LETTERS, SYMBOLS
+from research.exports.words import LETTERS
 
 if TYPE_CHECKING:
     from fpdf import FPDF

@@ -9,19 +9,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from research.citations.marks import SYMBOLS
+from research.citations.shelf import FACTBOOK_NAMES
 from research.events.view import RunView
 from research.text import language_of
-
-SYMBOLS: Final = {
-    "supported": "✓",
-    "calculated": "=",
-    "partial": "~",
-    "unverified": "○",
-    "unsupported": "✗",
-    "contradicted": "✗",
-    "dead": "⌁",
-}
-"""Sign for the status of a citation."""
 
 _CHINESE: Final = {
     "Subject": "对象",
@@ -59,7 +50,7 @@ _CHINESE: Final = {
     ),
     "The rest of the table is not drawn here: {count}.": "表格其余部分未在此排出：{count}。",
     "There is no report yet.": "尚无报告。",
-    "the CIA World Factbook": "CIA 世界概况",
+    FACTBOOK_NAMES["en"]: FACTBOOK_NAMES["zh"],
     "Plot {n}": "图 {n}",
     "image: {name}": "图片：{name}",
     "Answer: ": "答案：",

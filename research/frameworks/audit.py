@@ -19,10 +19,10 @@ from research.auditing.references import Reference
 from research.auditing.styles import Report, read
 from research.auditing.sums import miscounts
 from research.auditing.trial import judged, opinions, score
-from research.citations import Statement, check_statements, without_marks
+from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import check_claim
 from research.errors import ConfigError, LimitReached
-from research.events.audit import READ, AuditedSource, AuditedStatement, LinkState
+from research.events.audit import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
 from research.plugins import Range, framework
 from research.text import clip
@@ -36,6 +36,8 @@ OF_A_SITE: Final = 2
 SLICE: Final = 10
 """Statements of one event."""
 MOST_STATEMENTS: Final = 2_000
+MOST_RESEARCHED: Final = 100
+"""Statements for which the library is searched one by one."""
 _GOAL, _QUERY = 1_500, 200
 _BESIDE = 4
 """Sources of a statement that are also compared with it one by one."""
@@ -55,7 +57,7 @@ def audit(
     given = run.context.journal.given
     if given is None:
         raise ConfigError("framework 'audit' checks a report, not a question; start it with `audit FILE`")
-    trial = _Trial(run, read(given.text), sources, given.chosen)
+    trial = _Trial(run, read(given.text), sources, given)
     # The user has given the report, so its addresses may be opened after a document of the user's was read, too.
     run.context.guard.allow_from_user("\n".join([given.text, *(each.url for each in trial.report.sources)]))
     yield from trial.open()
@@ -63,6 +65,7 @@ def audit(
     try:
         yield from trial.visit([(n, each) for n, each in trial.wanted if each.url])
         yield from trial.look_up([(n, each) for n, each in trial.wanted if not each.url])
+        yield from trial.research()
     except LimitReached as limit:  # what was read is judged
         outcome = limit.limit
     yield from trial.leave_rest()
@@ -79,17 +82,23 @@ def audit(
 class _Trial:
     """One report on trial."""
 
-    def __init__(self, run: Run, report: Report, most: int, chosen: dict[int, str]) -> None:
-        self.run, self.report, self.chosen = run, report, chosen
+    def __init__(self, run: Run, report: Report, most: int, given: Given) -> None:
+        self.run, self.report, self.given = run, report, given
         self.miscounts = miscounts(report.body)
         self.statements: dict[int, AuditedStatement] = {}
+        self._opened: dict[str, int] = {}
+        self._beside: dict[int, list[int]] = {}
+        """The documents that were read for single statements, by the statement's place."""
         uncited = set(report.uncited)
         self._all = report.statements
         kept = [
             i for i, each in enumerate(self._all) if each.numbers or without_marks(each.text).strip("*_ ") in uncited
         ]
-        self._kept = {place: n for n, place in enumerate(kept[:MOST_STATEMENTS], 1)}
+        again = given.again
+        self._kept = {place: n for n, place in enumerate(kept[:MOST_STATEMENTS], 1) if n in again or not again}
         """Number of each checkable statement, by its place among all."""
+        if again:
+            self._all = [replace(each, numbers=()) for each in self._all]
         self._cited = Counter(n for place in self._kept for n in set(self._all[place].numbers))
         used = sorted(self._cited)
         self.wanted: list[_Wanted] = [(n, report.sources[n - 1]) for n in used[:most]]
@@ -112,7 +121,7 @@ class _Trial:
             yield say("{number} sources were not looked for: at most {most} are", number=over, most=len(self.wanted))
         if self.report.dropped:
             yield say("{number} citations name more sources than can be numbered", number=self.report.dropped)
-        if self.report.listed:
+        if self.report.listed and not self.given.again:
             yield say("{number} entries of the reference list are cited nowhere", number=self.report.listed)
 
     def open(self) -> Steps[None]:
@@ -148,15 +157,15 @@ class _Trial:
             missing = say("the report has no such entry in its list of sources")
             unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
         yield from self._found(unlisted)
-        yield from self._open_own({n: self.chosen[n] for n, _ in wanted if n in self.chosen})
-        listed = [(n, each) for n, each in wanted if not each.unlisted and n not in self.chosen]
+        yield from self._open_own({n: self.given.chosen[n] for n, _ in wanted if n in self.given.chosen})
+        listed = [(n, each) for n, each in wanted if not each.unlisted and n not in self.given.chosen]
         if "search" not in self.run.recipe.tools:
             return
         for start in range(0, len(listed), TOGETHER):
             batch = listed[start : start + TOGETHER]
-            own = yield from self._search({n: f"{each.author} {each.title}".strip() or each.text for n, each in batch})
+            own = yield from self._search({n: _query(each) for n, each in batch})
             meant = {n: link_states.best_matches(each, own[n]) for n, each in batch}
-            near = yield from self._search({n: self._goal(n) for n, found in meant.items() if not found})
+            near = yield from self._search({n: self._goal(n) for n, _ in batch if not meant[n]})
             with speaking(self.run.language):
                 unclear = [
                     self._unclear(n, meant[n] or link_states.may_be_meant(each, [*near[n], *own[n]]))
@@ -166,10 +175,37 @@ class _Trial:
             yield from self._found(unclear)
             yield from self._open_own({n: found[0].url for n, found in meant.items() if len(found) == 1})
 
+    def research(self) -> Steps[None]:
+        """Read what the library has on each statement that cites nothing, or a country's whole entry of the Factbook."""
+        cited = {i: self._countries(self._all[i]) for i in self._kept}
+        places = [i for i in cited if cited[i] or not self._all[i].numbers][:MOST_RESEARCHED]
+        for start in range(0, len(places) if "search" in self.run.recipe.tools else 0, TOGETHER):
+            said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
+            near = yield from self._search({i: " ".join([*map(shelf.subject, cited[i]), said[i]]) for i in said})
+            meant = {
+                i: [
+                    each.url
+                    for each in near[i]
+                    if any(shelf.means_country(name, each.title) for name in cited[i])
+                    or (not cited[i] and link_states.concerns(f"{self._all[i].context}; {said[i]}", each))
+                ][:_BESIDE]
+                for i in said
+            }
+            fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
+            seen = yield from self._use("visit", {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
+            self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
+            self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
+
+    def _countries(self, statement: Statement) -> list[str]:
+        """Return the references of a statement to a country's whole entry, of which one section was read."""
+        texts = ((self.report.sources[n - 1].text, self.sources[n].found_title) for n in statement.numbers)
+        return [text for text, section in texts if shelf.means_country(text, section)]
+
     def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
-        """Return the documents of the user's that are found for each source."""
+        """Return the documents of the library, and if statements are looked for again all others, that are found."""
         seen = yield from self._use("search", {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
-        return {n: [each for each in found.sources if each.url.startswith(LIBRARY)] for n, found in seen.items()}
+        again = bool(self.given.again)
+        return {n: [s for s in found.sources if again or s.url.startswith(LIBRARY)] for n, found in seen.items()}
 
     def _open_own(self, addresses: dict[int, str]) -> Steps[None]:
         """Read documents of the user's."""
@@ -225,7 +261,7 @@ class _Trial:
         context = self.run.context
         ledger = {n: each.ledger for n, each in self.sources.items() if each.ledger}
         mapped = [
-            _numbered(each, ledger) if i in self._kept else replace(each, numbers=())
+            _numbered(each, ledger, self._beside.get(i, ())) if i in self._kept else replace(each, numbers=())
             for i, each in enumerate(self._all)
         ]
         checks = enumerate(check_statements(mapped, context.ledger.sources))
@@ -257,16 +293,28 @@ class _Trial:
         statement = self._all[place]
         found = judged(self._kept[place], statement, self.sources, citations)
         beside = list(dict.fromkeys(each.n for each in citations))
+        ledger = {each.n: each for each in self.run.context.ledger.sources}
+        if found.found:
+            title = ledger[found.found].title
+            if self.given.again:
+                return replace(found, reason=say("found in “{title}”", title=title))
+            return replace(found, reason=say("found in “{title}”, not cited by the report", title=title))
+        if found.verdict == "no_source" and "search" in self.run.recipe.tools:
+            return replace(found, reason=say("nothing that was found says so or denies it"))
         if len(beside) < 2:
             return found
-        texts = self.run.context.ledger.sources
-        alone = {n: check_claim(found.text, [each for each in texts if each.n == n])[0] for n in beside[:_BESIDE]}
+        alone = {n: check_claim(found.text, [ledger[n]])[0] for n in beside[:_BESIDE]}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
 
 
-def _numbered(statement: Statement, ledger: dict[int, int]) -> Statement:
+def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int]) -> Statement:
     """Return a statement with the numbers of the run's sources in place of the report's."""
-    return replace(statement, numbers=tuple(dict.fromkeys(ledger[n] for n in statement.numbers if n in ledger)))
+    cited = (ledger[n] for n in statement.numbers if n in ledger)
+    return replace(statement, numbers=tuple(dict.fromkeys([*cited, *beside])))
+
+
+def _query(reference: Reference) -> str:
+    return shelf.subject(f"{reference.author} {reference.title}".strip() or reference.text)
 
 
 def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:

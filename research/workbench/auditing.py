@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from research import defaults
 from research._util.said import say, speaking
 from research.auditing import reading
@@ -17,9 +19,6 @@ from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
 from research.events.view import RunView, fold
 from research.text import clip, language_of
 from research.workbench.workbench import Workbench
-
-MOST_RESEARCHED = 10
-"""Most statements of one question to research."""
 
 
 def audit(
@@ -100,12 +99,14 @@ def question_of(given: Given) -> str:
         return clip(say("Check of “{title}”", title=" ".join(given.title.split()) or say("a report")), 300)
 
 
-def question_about(broken: Sequence[AuditedStatement]) -> str:
-    """Return the question whose answer replaces the statements that did not hold."""
-    lines = "\n".join(f"- {clip(each.text, 400)}" for each in broken[:MOST_RESEARCHED])
-    with speaking(language_of(lines)):
-        asked = say("What is true of each of these statements? Correct those that are wrong, with sources.")
-    return f"{asked}\n{lines}"
+def start_again(bench: Workbench, view: RunView, statements: Sequence[AuditedStatement]) -> str:
+    """Start a check that looks for these statements in every source that a run searches; return its id."""
+    if view.given is None:
+        raise ConfigError(f"run {view.run} did not check a report")
+    own = recipe_for(bench)
+    recipe = replace(own, search=tuple(dict.fromkeys((*own.search, *bench.recipe(ask=False).search))))
+    given = replace(view.given, again=tuple(each.n for each in statements))
+    return bench.engine.start(view.question, recipe, given=given).run_id
 
 
 def details_of(view: RunView) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.run import head
@@ -12,6 +13,7 @@ from pages.parts.shared import home as open_home
 from research import audit
 from research.config.settings import load
 from research.events.view import fold
+from research.workbench import auditing
 from research.workbench.workbench import Workbench
 from tests.workers import LONG_S
 
@@ -69,7 +71,7 @@ NOT_CLEAR = """# France
 The unemployment rate of France was 21.4% in 2024 [1].
 
 ## Sources
-[1] CIA World Factbook: France
+[1] Country data: France
 """
 
 
@@ -80,7 +82,7 @@ def test_of_several_documents_the_user_chooses_the_one_that_is_meant(visit: Visi
     assert view.outcome == "no_evidence"
     app = visit(home, "check", run=view.run)
     assert app.button(key="check-again").disabled
-    (box,) = [each for each in app.selectbox if each.label == "CIA World Factbook: France"]
+    (box,) = [each for each in app.selectbox if each.label == "Country data: France"]
     assert "France · Economy" in box.options
     box.select("library://factbook/france/economy").run()
     app.button(key="check-again").click().run()
@@ -89,3 +91,31 @@ def test_of_several_documents_the_user_chooses_the_one_that_is_meant(visit: Visi
     assert open_home.bench().engine.wait(again.id, LONG_S)
     (judged,) = fold(bench.store.events(again.id)).statements.values()
     assert judged.verdict == "contradicted"
+
+
+def test_what_broke_is_looked_for_by_its_own_words_and_a_correction_is_proposed(visit: Visit, home: Path) -> None:
+    bench = Workbench(load(home=home))
+    view = audit(FRANCE, workbench=bench)
+    app = visit(home, "check", run=view.run)
+    app.button(key="check-research").click().run()
+    assert not app.exception
+    (again,) = [row for row in bench.store.runs() if row.id != view.run]
+    assert open_home.bench().engine.wait(again.id, LONG_S)
+    wrong, unknown = fold(bench.store.events(again.id)).statements.values()
+    assert (wrong.text, wrong.verdict) == ("The unemployment rate of France was 21.4% in 2024.", "contradicted")
+    assert wrong.correction.startswith("better: “The unemployment rate of France was 7.4% in 2024.”")
+    assert wrong.reason == "found in “France · Economy”"
+    assert (unknown.verdict, unknown.reason) == ("no_source", "nothing that was found says so or denies it")
+
+
+def test_the_first_check_on_a_new_machine_waits_for_the_library(
+    visit: Visit, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(open_home, "until_ready", lambda: order.append("library"))
+    real = auditing.recipe_for
+    monkeypatch.setattr(auditing, "recipe_for", lambda bench: order.append("recipe") or real(bench))
+    app = visit(home, "check")
+    app.text_area(key="check-text").set_value(FRANCE).run()
+    app.button(key="check-start").click().run()
+    assert order[:2] == ["library", "recipe"]

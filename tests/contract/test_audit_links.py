@@ -128,7 +128,7 @@ def test_a_page_at_another_address_was_redirected() -> None:
 
 
 def titled(*titles: str) -> list[Source]:
-    return [Source(n, f"library://mine/{n}", title, "A quote.") for n, title in enumerate(titles, 1)]
+    return [Source(n, f"library://factbook/{n}", title, "A quote.") for n, title in enumerate(titles, 1)]
 
 
 def test_a_document_is_found_when_a_guessed_title_has_more_around_its_own() -> None:

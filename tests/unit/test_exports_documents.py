@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from pypdf import PdfReader
 
 from research.citations import statements, uncited, without_marks
+from research.citations.marks import SYMBOLS
 from research.citations.reasons import because
 from research.events.events import Event, RunStarted
 from research.events.recipe import Recipe
@@ -34,7 +35,7 @@ from research.exports.markdown import markdown
 from research.exports.pdf import pdf
 from research.exports.progress import OUTCOMES, summary
 from research.exports.right_to_left import shaped, visual
-from research.exports.words import SYMBOLS, Words
+from research.exports.words import Words
 from research.types import Citation, Source
 from tests.fuzz import up_to
 from tests.unit.test_exports_bibliography import HOSTILE, run_of, source

@@ -48,8 +48,8 @@ def draw(bench: Workbench) -> None:
     try:
         with st.spinner(t("Reading the report")):
             given = reading.read_bytes(file.getvalue(), file.name) if file else auditing.given_of(bench, text or "")
+            home.until_ready()  # before the recipe, which names the collections that there are
             recipe = auditing.recipe_for(bench)
-            home.until_ready()
             run_id = bench.engine.start(auditing.question_of(given), recipe, given=given).run_id
     except REFUSED as error:
         private.refused(bench, error, t("The report could not be read"))

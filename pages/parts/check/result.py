@@ -114,7 +114,8 @@ def _score(record: Record) -> None:
 
 def _statement(place: int, each: AuditedStatement) -> None:
     color, icon, word = VERDICTS[each.verdict]
-    why = each.correction or each.reason
+    said = (each.correction, each.reason) if each.found else (each.correction or each.reason,)
+    why = " – ".join(filter(None, said))
     st.markdown(
         f"{place}\\. {plain(clip(each.text, SHOWN))} :{color}-badge[:material/{icon}: {t(word)}]"
         + (f"  \n:small[{plain(clip(why, SHOWN))}]" if why else "")
@@ -163,10 +164,14 @@ def _actions(bench: Workbench, view: RunView, record: Record) -> None:
                 on_click="ignore",
                 key=f"corrected{kind}",
             )
-        if broken and st.button(t("Research what broke"), key="check-research", icon=":material/travel_explore:"):
+        if (
+            broken
+            and view.given is not None
+            and st.button(t("Research what broke"), key="check-research", icon=":material/travel_explore:")
+        ):
             try:
-                run_id = bench.engine.start(auditing.question_about(broken), bench.recipe(ask=False)).run_id
+                run_id = auditing.start_again(bench, view, broken)
             except REFUSED as error:
                 private.refused(bench, error, t("No run was started"))
             else:
-                st.switch_page("pages/ask.py", query_params={"run": run_id})
+                st.switch_page("pages/check.py", query_params={"run": run_id})

@@ -1,0 +1,98 @@
+"""An audit beside the library: reports that name its documents, in whatever words, and reports that name nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import research
+from research import audit
+from research.config.settings import load
+from research.events.view import RunView
+from research.exports import FORMATS
+from research.workbench.workbench import Workbench
+
+QUESTIONS = {"en": "What is the median age in Kenya?", "zh": "肯尼亚的人口是多少？"}
+
+
+@pytest.fixture
+def bench(home: Path) -> Workbench:
+    return Workbench(load(home=home))
+
+
+def verdicts(view: RunView) -> list[str]:
+    return [each.verdict for each in view.statements.values()]
+
+
+@pytest.mark.parametrize("language", QUESTIONS)
+@pytest.mark.parametrize("kind", ["md", "html", "docx", "pdf"])
+def test_our_own_export_is_checked_without_an_unresolved_reference(
+    language: str, kind: str, bench: Workbench, tmp_path: Path
+) -> None:
+    view = research.run(QUESTIONS[language], workbench=bench)
+    file = tmp_path / f"report.{kind}"
+    file.write_bytes(FORMATS[kind].make(view, ()))
+    checked = audit(file, workbench=bench)
+    assert [(each.state, each.found_title) for each in checked.audited.values()] == [
+        ("reachable", "Kenya · People and Society")
+    ]
+    assert "supported" in verdicts(checked) and "not_checkable" not in verdicts(checked)
+    said = "\n".join(each.text for each in checked.statements.values() if each.verdict == "supported")
+    assert "✓" not in said and "tokens:" not in "".join(each.text for each in checked.statements.values())
+
+
+@pytest.mark.usefixtures("own_library")
+def test_a_file_of_the_library_is_found_by_the_name_that_an_export_gives_it(bench: Workbench, tmp_path: Path) -> None:
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    (folder / "notes.md").write_text("# Hamburg\n\nHamburg moved 8 million boxes in 2023.", "utf-8")
+    report = "Hamburg moved 8 million boxes in 2023 [1].\n\n## References\n\n[1] Hamburg (harbour/notes.md)."
+    view = audit(report, sources=[folder], workbench=bench)
+    assert [each.state for each in view.audited.values()] == ["reachable"]
+    assert verdicts(view) == ["supported"]
+
+
+@pytest.mark.parametrize(
+    "name", ["Norway, CIA World Factbook", "CIA World Factbook: Norway, 2025", "挪威，CIA 世界概况"]
+)
+def test_a_reference_to_a_whole_country_is_the_sections_that_decide_its_statements(name: str, bench: Workbench) -> None:
+    report = (
+        "Norway's life expectancy at birth is 82.9 years [1]. Norway's coastline is 5,148 km [1].\n\n"
+        f"## References\n\n[1] {name}"
+    )
+    view = audit(report, workbench=bench)
+    assert [each.state for each in view.audited.values()] == ["reachable"]
+    assert verdicts(view) == ["supported", "contradicted"]
+
+
+def test_statements_without_a_source_are_looked_for_and_marked_as_found(bench: Workbench) -> None:
+    view = audit("Egypt has 112,870,457 inhabitants. The capital of Egypt is Alexandria.", workbench=bench)
+    assert verdicts(view) == ["supported", "no_source"]
+    found, unknown = view.statements.values()
+    assert found.reason == "found in “Egypt · People and Society”, not cited by the report"
+    assert found.reason.capitalize()[:5] in view.report and unknown.reason
+
+
+@pytest.mark.parametrize(
+    "text", ["Its median age is 40.8 years.", "The median age is 40.8 years.", "年龄中位数为40.8岁。"]
+)
+def test_a_statement_that_does_not_say_of_whom_gets_no_tick_from_any_country(text: str, bench: Workbench) -> None:
+    assert set(verdicts(audit(f"# Ages\n\n{text}", workbench=bench))) <= {"no_source"}
+
+
+def test_rows_items_and_paragraphs_are_judged_each_in_its_own_words(bench: Workbench) -> None:
+    report = (
+        "| Country | Population | Source |\n|---|---|---|\n| Kenya | 55,751,717 | [1] |\n| Ghana | 95,336,133 | [2] |\n\n"
+        "- Kenya's coastline is 536 km [1].\n- Ghana's coastline is 1,539 km [2].\n\n"
+        "## Ages\n\nThe median age of Kenya is 21.5 years [1].\n\n"
+        "## References\n\n[1] Kenya, CIA World Factbook\n[2] Ghana, CIA World Factbook"
+    )
+    found = [(each.text, each.verdict) for each in audit(report, workbench=bench).statements.values()]
+    assert found == [
+        ("Kenya | 55,751,717", "supported"),
+        ("Ghana | 95,336,133", "contradicted"),
+        ("Kenya's coastline is 536 km.", "supported"),
+        ("Ghana's coastline is 1,539 km.", "contradicted"),
+        ("The median age of Kenya is 21.5 years.", "supported"),
+    ]
