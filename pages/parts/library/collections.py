@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,7 +45,9 @@ def draw(bench: Workbench) -> None:
             st.rerun()  # a button in this fragment was pressed: the result and the undo bar are drawn outside it
         now = bench.library.collections()
         for info in now:
-            _row(bench, info)
+            if not info.of_evaluation:
+                _row(bench, info)
+        _of_evaluations(bench, [info for info in now if info.of_evaluation])
         if missing and not home.preparing() and not any(info.missing for info in now):
             once.rerun(folders.ADDED, "uploaded-library", REFRESHED)  # to stop the timer
 
@@ -72,6 +74,18 @@ def _row(bench: Workbench, info: CollectionInfo) -> None:
             if info.name != FACTBOOK:
                 actions(bench, info.name)
         index_progress(info)
+
+
+def _of_evaluations(bench: Workbench, infos: Sequence[CollectionInfo]) -> None:
+    """Draw the documents of evaluations apart: they are not the user's."""
+    if not infos:
+        return
+    with st.expander(t("Documents of evaluations"), icon=":material/grid_on:"):
+        st.caption(
+            t("Only the questions of their sets search them. An evaluation brings them again when it needs them.")
+        )
+        for info in infos:
+            _row(bench, info)
 
 
 def numbers(info: CollectionInfo) -> str:
