@@ -15,7 +15,7 @@ from urllib.parse import quote as escaped
 from urllib.parse import unquote
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from research._util.decoding import decode
 from research._util.paths import resolved
@@ -119,19 +119,9 @@ def store(
     if not new:
         delete(connection, [document.url])
     row = connection.execute(
-        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, notes, csl, bytes)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, length(CAST(?4 AS BLOB)))""",
-        [
-            collection,
-            document.url,
-            document.title,
-            document.text,
-            document.names,
-            mtime,
-            digest,
-            document.notes,
-            document.csl,
-        ],
+        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, notes, csl, bytes) VALUES
+        (:collection, :url, :title, :text, :names, :mtime, :sha256, :notes, :csl, length(CAST(:text AS BLOB)))""",
+        {**asdict(document), "collection": collection, "mtime": mtime, "sha256": digest},
     )
     for table in tables:
         connection.execute(
