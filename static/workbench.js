@@ -605,6 +605,24 @@ document.addEventListener("click", (event) => {
   if (event.target.closest('[data-testid="stSidebarNavLink"]')) setTimeout(closeMenu, 0, event);
 }, true);
 
+// -- A document of the library -------------------------------------------------------------------------------------------
+
+// Shows the quote at once, which Streamlit may draw a moment later; the reader then scrolls away from it undisturbed.
+function showQuote(parentElement) {
+  if (drawn.has(parentElement)) return undefined;
+  drawn.set(parentElement, true);
+  const changes = new MutationObserver(show);
+  function show() {
+    const quote = document.querySelector(".st-key-document .stMarkdownColoredBackground");
+    if (!quote) return;
+    changes.disconnect();
+    quote.scrollIntoView({ block: "center" });
+  }
+  changes.observe(document.body, { subtree: true, childList: true });
+  show();
+  return () => changes.disconnect();
+}
+
 const drawn = new WeakMap();
 
 function follow(parentElement, words) {
@@ -626,6 +644,7 @@ function follow(parentElement, words) {
 export default function (component) {
   const { data, parentElement } = component;
   if (data.kind === "search") return void (pages = data.pages); // the script has to be there, nothing is drawn
+  if (data.kind === "quote") return showQuote(parentElement);
   if (data.kind === "language") return void (document.cookie = `${data.cookie}; path=/; max-age=31536000; samesite=lax`);
   if (data.kind === "composer") return composer(parentElement);
   if (data.kind === "follow") return follow(parentElement, data.words);
