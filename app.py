@@ -46,7 +46,7 @@ else:
     language.switch()
     account.gate(pages, page)
     account.draw()
-    box.draw()
+    box.draw([each.url_path for each in pages])
     undo.draw()
     try:
         page.run()

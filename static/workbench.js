@@ -1,5 +1,5 @@
 // Draws reports with citation marks, and the lanes of agents that work at once; follows the rounds of a live run; opens
-// the search over everything.
+// the search over everything; keeps the theme; closes the menu of a phone.
 // All text arrives as data and is set as text: nothing here parses HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -579,6 +579,50 @@ document.addEventListener("click", (event) => {
 }, true);
 const OPENS_MS = 10_000; // a server that has not answered by then gets no letters any more
 
+// -- What all pages share ------------------------------------------------------------------------------------------------
+
+// Streamlit keeps the reader's theme for the address at which the page was loaded: here it holds for those of all pages.
+const LOADED = new URL(performance.getEntriesByType("navigation")[0].name).pathname;
+let pages = [];
+function keepTheme() {
+  const start = `stActiveTheme-${LOADED}-v`;
+  const key = Object.keys(localStorage).find((each) => each.startsWith(start));
+  if (!key) return;
+  const own = pages.find((page) => page && LOADED.endsWith(`/${page}`)) || "";
+  const base = LOADED.slice(0, LOADED.length - own.length).replace(/\/?$/, "/");
+  for (const page of pages) localStorage.setItem(key.replace(LOADED, base + page), localStorage.getItem(key));
+}
+
+// On a phone the menu lies over the page: it closes once a page is chosen.
+function closeMenu(event) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return; // the page opens elsewhere
+  document.querySelector('[data-testid="stSidebarCollapseButton"] button')?.click();
+}
+
+// Later, so that Streamlit has heard the click.
+document.addEventListener("click", (event) => {
+  if (event.target.closest('[data-testid^="stMainMenuItem-theme-"]')) setTimeout(keepTheme);
+  if (event.target.closest('[data-testid="stSidebarNavLink"]')) setTimeout(closeMenu, 0, event);
+}, true);
+
+// -- A document of the library -------------------------------------------------------------------------------------------
+
+// Shows the quote at once, which Streamlit may draw a moment later; the reader then scrolls away from it undisturbed.
+function showQuote(parentElement) {
+  if (drawn.has(parentElement)) return undefined;
+  drawn.set(parentElement, true);
+  const changes = new MutationObserver(show);
+  function show() {
+    const quote = document.querySelector(".st-key-document .stMarkdownColoredBackground");
+    if (!quote) return;
+    changes.disconnect();
+    quote.scrollIntoView({ block: "center" });
+  }
+  changes.observe(document.body, { subtree: true, childList: true });
+  show();
+  return () => changes.disconnect();
+}
+
 const drawn = new WeakMap();
 
 function follow(parentElement, words) {
@@ -599,7 +643,8 @@ function follow(parentElement, words) {
 
 export default function (component) {
   const { data, parentElement } = component;
-  if (data.kind === "search") return undefined; // the script has to be there, nothing is drawn
+  if (data.kind === "search") return void (pages = data.pages); // the script has to be there, nothing is drawn
+  if (data.kind === "quote") return showQuote(parentElement);
   if (data.kind === "language") return void (document.cookie = `${data.cookie}; path=/; max-age=31536000; samesite=lax`);
   if (data.kind === "composer") return composer(parentElement);
   if (data.kind === "follow") return follow(parentElement, data.words);

@@ -98,11 +98,12 @@ class Figures(Struct, frozen=True):
 
 
 def figures(view: RunView, before: RunView | None = None) -> Figures | None:
-    """Return the figures of a run; None while it has not ended.
+    """Return the figures of a run; None while it has not ended.  One that an error has paused counts as failed.
 
     `before` is the part that a fork inherited: its rounds count, but its calls, tokens and cost belong to the origin.
     """
-    if view.outcome is None or view.status == "waiting_input":
+    outcome = "failed" if view.status == "paused" and view.error else view.outcome
+    if outcome is None or view.status == "waiting_input":
         return None
     own = view.rounds[len(before.rounds) if before else 0 :]
     tools = _tools(own)
@@ -120,7 +121,7 @@ def figures(view: RunView, before: RunView | None = None) -> Figures | None:
         framework=view.recipe.framework,
         context=view.recipe.context,
         model=view.recipe.model,
-        outcome=view.outcome,
+        outcome=outcome,
         replies=tuple(each.seconds for each in own if each.reply),
         tools=tools,
         prompt_tokens=view.prompt_tokens - (before.prompt_tokens if before else 0),
@@ -297,7 +298,7 @@ class Ledger:
 
 
 def _ended(row: RunRow) -> bool:
-    return row.outcome is not None and row.status != "waiting_input"
+    return row.status == "paused" or (row.outcome is not None and row.status != "waiting_input")
 
 
 def _read(log: RunLog, row: RunRow) -> Figures | None:

@@ -239,10 +239,16 @@ def fit(bench: Workbench, choices: Choices) -> Fitted:
         tools=tools,
         search=search,
         roles={name: choices.roles[name] for name in roles},
-        folders=None if choices.folders is None else existing("Folder", choices.folders, bench.folders()),
+        folders=None if choices.folders is None else existing("Folder", choices.folders, _folders(bench, choices)),
         mcp=existing("MCP server", choices.mcp, servers),
     )
     return Fitted(fitted, tuple(gaps))
+
+
+def _folders(bench: Workbench, choices: Choices) -> Sequence[str]:
+    """Return the folders that may be chosen; the documents of an evaluation only where nothing else is searched."""
+    named = choices.folders or () if choices.search == (FOLDERS,) else ()
+    return [*bench.folders(), *(set(named) - set(bench.library.unknown(named)))]
 
 
 def _equipped(bench: Workbench, preset: BuiltIn) -> Fitted:

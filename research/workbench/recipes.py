@@ -193,7 +193,8 @@ def _sides(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _tools(host: Host, search: Sequence[str], folders: Sequence[str | Path] | None) -> Sequence[str]:
     """Return the default tools, and the one for tables if a folder that is searched has a table."""
-    own = set(_folders(host, folders, search) if {LIBRARY, FOLDERS} & set(search) else ()) & set(host.folders())
+    own = set(_folders(host, folders, search) if {LIBRARY, FOLDERS} & set(search) else ())
+    own -= set(host.library.unknown(sorted(own)))
     return (*defaults.TOOLS, defaults.QUERY) if own and host.library.tables(sorted(own)) else defaults.TOOLS
 
 

@@ -15,8 +15,12 @@ from pages.parts.shared import home as open_home
 from research.config import saved_endpoints
 from research.config.endpoints import Entry
 from research.config.settings import load
+from research.evaluation import load as load_dataset
+from research.evaluation import open_corpus
 from research.events.recipe import Budget, Recipe
 from research.events.view import fold
+from research.search.library.indexing import no_progress
+from research.workbench import auditing
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.presets import BUILT_IN
 from research.workbench.workbench import Workbench
@@ -392,6 +396,29 @@ def test_the_library_is_searched_and_a_chip_takes_a_collection_away(visit: Visit
     app.button_group(key="sources").set_value([str(folder), "web"]).run()
     recipe = opened(home).store.run(press(app, "Start").query_params["run"]).recipe
     assert (recipe.search, recipe.folders) == (("folders", "duckduckgo"), (str(folder),))
+
+
+def test_the_documents_of_an_evaluation_are_no_source_of_other_questions(visit: Visit, home: Path) -> None:
+    bench, dataset = opened(home), load_dataset("almanac")
+    documents = (dataset.documents or [])[:3]
+    corpus = open_corpus(home, dataset.name, documents)
+    bench.prepare(corpus.folders, no_progress)
+    assert bench.folders() == []
+    assert bench.recipe().folders == ()
+    assert corpus.ids.keys().isdisjoint(each.url for each in bench.library.search(documents[0].title))
+    assert auditing.recipe_for(bench).folders == ()
+    app = visit(home)
+    chips = app.button_group(key="sources")
+    assert (chips.options, chips.value) == (["CIA World Factbook", "Web"], ["factbook"])
+    asked = bench.recipe(search=corpus.search, folders=corpus.folders)
+    assert corpus.ids[bench.library.search(documents[0].title, 1, asked.folders)[0].url] == documents[0].url
+    run = bench.engine.start("How long is the bridge?", asked, here=True).run_id
+    app = visit(home, again=run)  # a question of the set still searches them
+    assert app.button_group(key=key(app, "sources")).value == [corpus.folder]
+    shown = visit(home, "library")
+    assert "Documents of evaluations" in [each.label for each in shown.expander]
+    buttons = [each.key for each in shown.expander[0].button]
+    assert buttons == [f"{name}-{corpus.folder}" for name in ("browse", "refresh", "forget")]
 
 
 def test_a_preset_keeps_the_chosen_folders(visit: Visit, home: Path, tmp_path: Path) -> None:

@@ -70,3 +70,27 @@ def test_on_a_phone_the_title_is_near_the_head_and_every_kind_of_file_is_named(p
         "each => each.scrollWidth <= each.clientWidth || getComputedStyle(each).whiteSpace === 'normal'"
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_address_of_a_quote_opens_at_the_quote(fresh: App, page: Page, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    lines = [f"Line {n} of the survey says that the tower number {n} stands.\n" for n in range(200)]
+    (papers / "survey.md").write_text("\n".join(["# Survey\n", *lines]), "utf-8")
+    bench = fresh.bench
+    bench.library.add_folder(papers)
+    (found,) = bench.library.documents(str(papers))
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{fresh.url}/library?doc={found.url}&quote=the+tower+number+150+stands")
+        quoted = page.locator(".st-key-document").get_by_text("the tower number 150 stands")
+        expect(quoted).to_be_in_viewport()
+        settle(page)
+        expect(quoted).to_be_in_viewport()
+        page.screenshot(path=OUTPUT / f"library-quote-{width}.png")
+    page.get_by_test_id("stMain").evaluate("each => each.scrollTo(0, 0)")
+    page.get_by_role("button", name="Search").first.click()  # what is drawn again afterwards stays where the reader is
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    settle(page)
+    expect(quoted).not_to_be_in_viewport()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from research.config.settings import load
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
-from research.search.library import factbook
+from research.search.library import factbook, storage
 from research.search.library.library import Library
 from research.search.library.quota import Quota
 from research.text import segment
@@ -516,6 +516,36 @@ def test_embedding_can_be_stopped_and_resumed(tmp_path: Path) -> None:
     assert 0 < made < 100
     assert library.collections()[0].vectors == made
     assert library.embed_missing() == 100 - made
+
+
+def test_the_users_own_documents_get_their_vectors_first_and_the_smallest_of_them(tmp_path: Path) -> None:
+    library = Library(tmp_path / "home", Letters())
+    with library._file.writing() as connection:
+        scope = storage.ensure_collection(connection, FACTBOOK)
+        for n in range(60):
+            document = factbook.Document(f"library://factbook/{n}", f"Land {n}", f"The land {n}.")
+            storage.store(connection, scope, document, 0, "")
+    added = {"many": 50, "few": 3, "late": 2, "home/corpora/almanac-0123456789ab": 1}
+
+    def add(name: str) -> str:
+        (tmp_path / name).mkdir(parents=True)
+        for n in range(added[name]):
+            (tmp_path / name / f"{n}.md").write_text(f"# {name} {n}\n\nThe {name} {n}.", "utf-8")
+        library.add_folder(tmp_path / name)
+        return str(tmp_path / name)
+
+    names = [FACTBOOK, *map(add, ("home/corpora/almanac-0123456789ab", "many", "few"))]
+    turns: list[str] = []
+
+    def progress(done: int, total: int, title: str) -> None:
+        ready = {each.name: each.ready for each in library.collections()}
+        turns.extend(each.name for each in library.collections() if each.name not in turns and not each.missing)
+        if "late" not in names[-1] and done > 3:
+            assert 0 < ready[names[2]] < 50, "documents are counted as they are done"
+            names.append(add("late"))
+
+    assert library.embed_missing(progress) == 60 + sum(added.values())
+    assert turns == [names[3], names[4], names[2], FACTBOOK, names[1]]
 
 
 def test_vectors_are_made_in_the_background(tmp_path: Path, notes: Path) -> None:

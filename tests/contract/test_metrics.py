@@ -13,6 +13,8 @@ import pytest
 import research
 from research.cli.main import main
 from research.errors import ConfigError
+from research.events.events import Paused, RunStarted
+from research.events.recipe import Recipe
 from research.events.view import fold
 from research.ops.alerts import Alert, alerts, parse
 from research.ops.metrics import (
@@ -126,6 +128,16 @@ def test_tools_of_several_runs_are_added_up() -> None:
     b, a = by_tool([first, second])
     assert (a.calls, a.failed, a.times.p50) == (3, 1, 3.0)
     assert (b.calls, b.times.count) == (9, 0)
+
+
+def test_a_run_that_an_error_stopped_before_any_round_counts_as_failed(bench: Workbench) -> None:
+    for run, reason in (("261121-100000-aaaa", "no server at localhost:9"), ("261121-100000-bbbb", "")):
+        made = [RunStarted(question="Q", recipe=Recipe()), Paused(reason=reason)]
+        events = [msgspec.structs.replace(each, run=run, seq=n, time=1.0 + n) for n, each in enumerate(made)]
+        bench.store.create(run, "Q", Recipe(), created=1.0, events=events)
+    book, rows = Ledger(), bench.store.runs()
+    assert book.catch_up(bench.store, rows, 60) == 0
+    assert [(each.run, each.outcome, each.rounds) for each in book.of(rows)] == [("261121-100000-aaaa", "failed", 0)]
 
 
 def test_days_follow_the_time_zone() -> None:

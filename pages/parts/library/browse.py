@@ -50,6 +50,8 @@ def draw(bench: Workbench, name: str) -> None:
         _list(bench.library, info)
         return
     collections.index_progress(info)
+    if info.missing:
+        collections.note_on_index()
     key = address.shows("library-view", "map" if st.query_params.get("view") == "map" else "list")
     views = {"list": t("List"), "map": t("Map")}
     st.segmented_control(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -44,8 +44,12 @@ def draw(bench: Workbench) -> None:
         if st.session_state.pop(CHANGED, False):
             st.rerun()  # a button in this fragment was pressed: the result and the undo bar are drawn outside it
         now = bench.library.collections()
+        if any(info.missing for info in now):
+            note_on_index()
         for info in now:
-            _row(bench, info)
+            if not info.of_evaluation:
+                _row(bench, info)
+        _of_evaluations(bench, [info for info in now if info.of_evaluation])
         if missing and not home.preparing() and not any(info.missing for info in now):
             once.rerun(folders.ADDED, "uploaded-library", REFRESHED)  # to stop the timer
 
@@ -74,6 +78,18 @@ def _row(bench: Workbench, info: CollectionInfo) -> None:
         index_progress(info)
 
 
+def _of_evaluations(bench: Workbench, infos: Sequence[CollectionInfo]) -> None:
+    """Draw the documents of evaluations apart: they are not the user's."""
+    if not infos:
+        return
+    with st.expander(t("Documents of evaluations"), icon=":material/grid_on:"):
+        st.caption(
+            t("Only the questions of their sets search them. An evaluation brings them again when it needs them.")
+        )
+        for info in infos:
+            _row(bench, info)
+
+
 def numbers(info: CollectionInfo) -> str:
     """Return the size of a collection and the time it was indexed."""
     if info.name == PAGES:
@@ -94,11 +110,25 @@ def numbers(info: CollectionInfo) -> str:
 
 
 def index_progress(info: CollectionInfo) -> None:
-    """Draw the progress of the semantic index while it is being built."""
+    """Draw how many documents can be found by meaning, until all can."""
     if info.missing:
-        share = info.vectors / info.passages
-        st.progress(share, f":small[:gray[{t('Building the semantic index: {share}', share=f'{share:.0%}')}]]")
-        st.caption(t("Keyword search works now; semantic search follows once the index is ready."))
+        said = t(
+            "Index of meanings: {done} of {documents}",
+            done=f"{info.ready:,}",
+            documents=count(info.documents, "document"),
+        )
+        st.progress(info.vectors / info.passages, f":small[:gray[{said}]]")
+
+
+def note_on_index() -> None:
+    """Say what works until the index is complete."""
+    st.caption(
+        t(
+            "You can ask now: documents are found by the words of the question. Once the index of all that is searched is "
+            "complete, they are also found by what they mean. Your own documents come first, small collections before "
+            "large ones."
+        )
+    )
 
 
 def actions(bench: Workbench, name: str) -> None:

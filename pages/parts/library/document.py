@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import streamlit as st
 
 from pages.parts.library import collections
-from pages.parts.shared import address, cite
+from pages.parts.shared import address, cite, component
 from pages.parts.shared.language import current, spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
@@ -80,6 +80,8 @@ def draw(library: Library, url: str, quote: str = "") -> None:
             # Two spaces keep the line breaks of the source; an empty line still separates paragraphs.
             texts = (_highlighted(lines[n], wanted) if n in marked else _SIDES.sub("", lines[n]) for n in parts[chosen])
             st.markdown(_drawn("  \n".join(map(plain, texts))))
+    if marked.intersection(parts[chosen]):
+        component.draw(f"document-quote-{chosen}", {"kind": "quote"})
     _turn(chosen, len(parts), "bottom")
 
 

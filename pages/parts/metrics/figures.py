@@ -48,7 +48,10 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
         (
             t("Finished runs"),
             f"{all_.runs:,}",
-            t("Runs that are active, paused or waiting for a reply are not included."),
+            t(
+                "Runs that are active, that you paused, or that wait for a reply are not included. What stopped at an error "
+                "counts as failed."
+            ),
             lambda each: each.runs,
         ),
         (

@@ -41,10 +41,13 @@ def pick(bench: Workbench, place: str, *, searching: bool = True) -> dict[str, A
     key = form_state.key(SOURCES)
     services = [name for name in bench.sources() if name not in (LIBRARY, "web")]
     chosen = _chosen(state.get(key), own)
+    brought = sorted(chosen - {FACTBOOK, "web", EVERY, SAME, *own, *services})
+    # The documents of an evaluation are a source only where one of its questions is asked again.
+    asked = [name for name in brought if name not in bench.library.unknown(brought)]
     ready = [
         name for name in services if name in chosen or (name in configured(bench.settings) and name != "duckduckgo")
     ]
-    known = [FACTBOOK, *own, "web", *ready]
+    known = [FACTBOOK, *own, *asked, "web", *ready]
     wanted = [name for name in known if name in chosen]
     if wanted != state.get(key):
         state[key] = wanted
@@ -84,7 +87,7 @@ def pick(bench: Workbench, place: str, *, searching: bool = True) -> dict[str, A
                     wrap=True,
                 )
     state[_LAST], state[_KNOWN] = [name for name in picked if name in own], own
-    return _sources(picked, own)
+    return _sources(picked, [*own, *asked])
 
 
 def _chosen(given: Sequence[str] | None, own: Sequence[str]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -17,13 +18,16 @@ EVERY: Final = ""
 ICONS: Final = {"run": "history", "report": "article", "memory": "neurology", "document": "menu_book"}
 
 
-def draw() -> None:
-    """Draw the button, which names the key; `static/workbench.js` presses it when the key is pressed."""
+def draw(pages: Sequence[str]) -> None:
+    """Draw the button, which names the key; `static/workbench.js` presses it when the key is pressed.
+
+    The script learns the addresses of the `pages`.
+    """
     key = "⌘K" if "Mac" in (st.context.headers.get("User-Agent") or "") else "Ctrl K"
     label = f"{t('Search')} :small[{key}]"
     with st.container(key="search-everything"):
         st.button(label, key="search-open", icon=":material/manage_search:", on_click=_open)
-        component.draw("search-keys", {"kind": "search"})
+        component.draw("search-keys", {"kind": "search", "pages": list(pages)})
     if st.session_state.pop("search-asked", False):
         st.dialog(t("Search everything"), width="medium")(_dialog)()
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 
 from research._util.background import Background
+from research.defaults import FACTBOOK
 from research.errors import ConfigError
 from research.search.library.file import LibraryFile
 from research.search.library.indexing import Progress, no_progress
 from research.search.library.kept import WITH_VECTORS
+from research.search.library.storage import OF_EVALUATION
 from research.search.library.vectors import encode_passages
 from research.types import Embedder
 
 _BATCH = 32
 """Passages to encode per commit."""
+_TURNS = f"""SELECT collection FROM documents JOIN collections ON collections.id = collection
+GROUP BY collection ORDER BY {OF_EVALUATION}, name = '{FACTBOOK}', count(*)"""
+"""The collections in turn: the user's own, the smallest first; then the Factbook; then those of evaluations."""
 
 
 class Embedding:
@@ -36,14 +42,8 @@ class Embedding:
         stop = stop or threading.Event()
         turn = FileLock(self._library.path.with_name("library.embedding.lock"))
         while not stop.is_set():
-            try:
-                turn.acquire(timeout=0.5)
-            except Timeout:
-                continue
-            try:
+            with suppress(Timeout), turn.acquire(timeout=0.5):
                 return self._make(progress, stop)
-            finally:
-                turn.release()
         return 0
 
     def start(self) -> threading.Thread:
@@ -65,15 +65,22 @@ class Embedding:
         missing = f"NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?) AND {WITH_VECTORS}"
         joined = "passages JOIN documents ON documents.id = document"
         total = connection.execute(f"SELECT count(*) FROM {joined} WHERE {missing}", [encoder]).fetchone()[0]
-        made = last = 0
+        made = last = newest = 0
+        turns: list[int] = []
         while not stop.is_set():
-            batch = connection.execute(
+            known, newest = newest, connection.execute("SELECT max(id) FROM passages").fetchone()[0] or 0
+            if newest != known:  # what was added meanwhile may come before what is at work
+                last, turns = 0, [scope for (scope,) in connection.execute(_TURNS)]
+            if not turns:
+                break
+            batch = connection.execute(  # the plus keeps SQLite from sorting the whole collection for each batch
                 f"""SELECT passages.id, title, passages.text FROM {joined}
-                WHERE passages.id > ? AND {missing} ORDER BY passages.id LIMIT {_BATCH}""",
-                [last, encoder],
+                WHERE +collection = ? AND passages.id > ? AND {missing} ORDER BY passages.id LIMIT {_BATCH}""",
+                [turns[0], last, encoder],
             ).fetchall()
             if not batch:
-                break
+                last, turns = 0, turns[1:]
+                continue
             last = batch[-1][0]
             vectors = encode_passages([title for _, title, _ in batch], [text for _, _, text in batch], self._embedder)
             with self._library.writing():

@@ -87,11 +87,7 @@ class KeptPages:
         """Return the copy of a page, by any of its addresses, that cannot be read now for this reason; None if there is none."""
         from research.web.fetch import FetchedPage
 
-        found = self._rows(
-            f"SELECT url, title, text, csl, mtime, notes FROM documents WHERE url IN {_LISTED} AND collection = ({_SHOWN})",
-            urls,
-            PAGES,
-        )
+        found = self._rows(f"SELECT url, title, text, csl, mtime, notes {_KEPT}", urls, PAGES)
         if not found:
             return None
         address, title, text, csl, read, notes = found[0]
@@ -103,9 +99,7 @@ class KeptPages:
     def among(self, urls: Iterable[str]) -> frozenset[str]:
         """Return those of these addresses of which a copy is kept."""
         try:
-            found = self._rows(
-                f"SELECT url FROM documents WHERE url IN {_LISTED} AND collection = ({_SHOWN})", urls, PAGES
-            )
+            found = self._rows(f"SELECT url {_KEPT}", urls, PAGES)
         except (sqlite3.Error, StoreUnavailable) as error:
             _log.warning("whether pages are kept is unknown: %s", error)
             return frozenset()
@@ -114,9 +108,7 @@ class KeptPages:
     def read_by(self, run: str, urls: Iterable[str]) -> None:
         """Record that a run has read these pages, if they are kept."""
         try:
-            found = self._rows(
-                f"SELECT id FROM documents WHERE url IN {_LISTED} AND collection = ({_SHOWN})", urls, PAGES
-            )
+            found = self._rows(f"SELECT id {_KEPT}", urls, PAGES)
             if found:
                 with self._library.writing() as connection:
                     connection.executemany(
@@ -180,8 +172,9 @@ class KeptPages:
 
 WITH_VECTORS = f"collection NOT IN (SELECT id FROM collections WHERE name IN ('{PAGES}', '{_DELETED}'))"
 """Of the documents, those that are searched by meaning."""
-_SHOWN = "SELECT id FROM collections WHERE name = ? AND forgotten IS NULL"
 _LISTED = "(SELECT value FROM json_each(?))"
+_KEPT = f"""FROM documents WHERE url IN {_LISTED}
+AND collection = (SELECT id FROM collections WHERE name = ? AND forgotten IS NULL)"""
 
 
 def _day(ns: int) -> str:

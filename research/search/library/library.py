@@ -87,7 +87,7 @@ class Library:
         return searching.titled(self._file.connection(), document, quote)
 
     def names(self) -> list[str]:
-        """List the names of the collections."""
+        """List the names of the collections, without those that an evaluation brought."""
         return storage.names(self._file.connection())
 
     def tables(self, collections: Sequence[str] | None = None) -> list[TableEntry]:
@@ -112,9 +112,7 @@ class Library:
 
     def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
         """List a page of a collection's documents by title, limited to those with `query` in their title or url."""
-        connection = self._file.connection()
-        (scope,) = storage.collection_ids(connection, [collection])
-        return overview.documents(connection, scope, query, limit, offset)
+        return overview.documents(*self._one(collection), query, limit, offset)
 
     def collection_of(self, url: str) -> str:
         """Return the name of the document's collection; empty for an unknown document."""
@@ -122,21 +120,19 @@ class Library:
 
     def unreadable(self, collection: str) -> list[tuple[Path, str]]:
         """List the files of a folder that could not be read at the last indexing, with the reason."""
-        connection = self._file.connection()
-        (scope,) = storage.collection_ids(connection, [collection])
-        return overview.unreadable(connection, scope)
+        return overview.unreadable(*self._one(collection))
 
     def partial(self, collection: str) -> list[tuple[str, str]]:
         """List the files of a folder that were read in part, each with what was left out and why."""
-        connection = self._file.connection()
-        (scope,) = storage.collection_ids(connection, [collection])
-        return overview.partial(connection, scope)
+        return overview.partial(*self._one(collection))
 
     def spots(self, collection: str, limit: int = 1_000) -> list[Spot]:
         """Return the map of a collection: its documents that have vectors, or a sample of them."""
+        return overview.spots(*self._one(collection), self._encoder, limit)
+
+    def _one(self, collection: str) -> tuple[sqlite3.Connection, int]:
         connection = self._file.connection()
-        (scope,) = storage.collection_ids(connection, [collection])
-        return overview.spots(connection, scope, self._encoder, limit)
+        return connection, storage.collection_ids(connection, [collection])[0]
 
     @property
     def _encoder(self) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import quote as escaped
 from urllib.parse import unquote
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from research._util.decoding import decode
 from research._util.paths import resolved
@@ -40,16 +40,20 @@ _LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
 _SENTENCE_END = re.compile(r"[.;!?]\s+|[。！？；]")
 
 
-def collection_ids(connection: sqlite3.Connection, names: Iterable[str] | None) -> list[int]:
-    """Return the ids of the named collections, or of all that are not forgotten if `names` is None.
+OF_EVALUATION = f"name GLOB '*/corpora/*-{'[0-9a-f]' * 12}'"
+"""Of the collections, the documents of a set of questions: searched only by those who name them."""
+
+
+def collection_ids(connection: sqlite3.Connection, wanted: Iterable[str] | None) -> list[int]:
+    """Return the ids of the wanted collections, or of all those of `names` if it is None.
 
     A folder may be named by any path to it.  Raises `ConfigError` for an unknown one.
     """
     known = dict(connection.execute("SELECT name, id FROM collections WHERE forgotten IS NULL"))
-    if names is None:
-        return list(known.values())
+    if wanted is None:
+        return [known[name] for name in names(connection) if name in known]
     found = []
-    for name in names:
+    for name in wanted:
         number = known.get(name) or known.get(str(resolved(Path(name))))
         if number is None:
             raise ConfigError(f"unknown collection {name!r}; known: {', '.join(sorted(known)) or 'none yet'}")
@@ -58,15 +62,14 @@ def collection_ids(connection: sqlite3.Connection, names: Iterable[str] | None) 
 
 
 def names(connection: sqlite3.Connection) -> list[str]:
-    """Return the names of the collections that are not forgotten, sorted."""
-    return [
-        name for (name,) in connection.execute("SELECT name FROM collections WHERE forgotten IS NULL ORDER BY name")
-    ]
+    """Return the names of the collections that are neither forgotten nor of an evaluation, sorted."""
+    shown = f"SELECT name FROM collections WHERE forgotten IS NULL AND NOT {OF_EVALUATION} ORDER BY name"
+    return [name for (name,) in connection.execute(shown)]
 
 
 def unknown(connection: sqlite3.Connection, wanted: Iterable[str]) -> list[str]:
     """Return the names that no collection has, or only a forgotten one."""
-    known = names(connection)
+    known = {name for (name,) in connection.execute("SELECT name FROM collections WHERE forgotten IS NULL")}
     return [name for name in wanted if name not in known and str(resolved(Path(name))) not in known]
 
 
@@ -116,19 +119,9 @@ def store(
     if not new:
         delete(connection, [document.url])
     row = connection.execute(
-        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, notes, csl, bytes)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, length(CAST(?4 AS BLOB)))""",
-        [
-            collection,
-            document.url,
-            document.title,
-            document.text,
-            document.names,
-            mtime,
-            digest,
-            document.notes,
-            document.csl,
-        ],
+        """INSERT INTO documents (collection, url, title, text, names, mtime, sha256, notes, csl, bytes) VALUES
+        (:collection, :url, :title, :text, :names, :mtime, :sha256, :notes, :csl, length(CAST(:text AS BLOB)))""",
+        {**asdict(document), "collection": collection, "mtime": mtime, "sha256": digest},
     )
     for table in tables:
         connection.execute(

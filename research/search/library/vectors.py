@@ -84,15 +84,9 @@ class Vectors:
             return
         ids, passages, collections, blobs = zip(*made, strict=True)
         matrix = np.frombuffer(b"".join(blobs), "<f4").reshape(len(made), self._embedder.dimension)
-        if self._rows is None:
-            self._rows = np.array(passages), np.array(collections), matrix
-        else:
-            before = self._rows
-            self._rows = (
-                np.concatenate([before[0], passages]),
-                np.concatenate([before[1], collections]),
-                np.concatenate([before[2], matrix]),
-            )
+        parts = [*([self._rows] if self._rows else []), (np.array(passages), np.array(collections), matrix)]
+        first, second, third = map(np.concatenate, zip(*parts, strict=True))
+        self._rows = first, second, third
         self._last = ids[-1]
 
 
