@@ -162,13 +162,15 @@ class Evaluations:
     def forget(self, name: str) -> Callable[[], None]:
         """Delete an evaluation and its rows, but not its runs, and return a function that restores them.
 
-        Raises `ConfigError` while it is running.
+        Raises `ConfigError` while it is running, and if it is gone already.
         """
         with self._lock:
             if self.working(name):
                 raise ConfigError(f"evaluation {name!r} is running; stop it first")
             records = Records(self._bench.store, name)
             body, rows = records.plan(), records.rows()
+            if body is None and not rows:
+                raise ConfigError(f"evaluation {name!r} is deleted already")
             records.drop()
 
         def restore() -> None:

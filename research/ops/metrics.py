@@ -235,15 +235,9 @@ def by_day(ended: Sequence[Figures], zone: datetime.tzinfo | None = None) -> lis
     for each in ended:
         days.setdefault(datetime.datetime.fromtimestamp(each.started, zone).date(), []).append(each)
     return [
-        Day(
-            day=day,
-            runs=len(runs),
-            prompt_tokens=sum(each.prompt_tokens for each in runs),
-            completion_tokens=sum(each.completion_tokens for each in runs),
-            cost_usd=sum(each.cost_usd or 0.0 for each in runs),
-            unknown_costs=sum(each.cost_usd is None for each in runs),
-        )
+        Day(day, all_.runs, all_.prompt_tokens, all_.completion_tokens, all_.cost_usd, all_.unknown_costs)
         for day, runs in sorted(days.items())
+        if (all_ := combined(runs))
     ]
 
 

@@ -189,6 +189,20 @@ def test_an_entry_is_opened_pinned_edited_removed_and_restored(visit: Visit, not
     assert memory.get("copper") == after
 
 
+def test_a_late_click_on_remove_leaves_the_twin_that_was_opened_meanwhile(visit: Visit, noted: Path) -> None:
+    memory = Workbench(load(home=noted)).memory
+    twin = Entry("Exports, main: copper.", "finding", "twin", "page", "gone-run", 2, NOTES[3].url, "Chile", "", 5.0)
+    assert memory.add([twin])[0].new
+    app = visit(noted, "memory", entry="copper")
+    next(button for button in app.button if button.label == "Remove").click()
+    late = app._tree.get_widget_states()
+    app = visit(noted, "memory", entry="twin")
+    app._run(late)
+    assert {"copper", "twin"} <= {each.id for each in memory.entries()}
+    press(app, "Remove")
+    assert {"copper"} == {"copper", "twin"} & {each.id for each in memory.entries()}
+
+
 def test_an_invalid_edit_shows_an_error_and_leaves_the_entry_unchanged(visit: Visit, noted: Path) -> None:
     app = visit(noted, "memory", entry="food")
     next(area for area in app.text_area if area.label == "Text").set_value("   ")

@@ -25,19 +25,19 @@ def draw(bench: Workbench, past: Sequence[StoredEvaluation]) -> None:
         return
     st.subheader(t("Evaluations"), anchor=False)
     everything = len(past) > SHOWN and st.toggle(t("All {number}", number=len(past)), key="evaluate-past-all")
-    for place, each in enumerate(past if everything else past[:SHOWN]):
-        _one(bench, place, each)
+    for each in past if everything else past[:SHOWN]:
+        _one(bench, each)
 
 
-def _one(bench: Workbench, place: int, each: StoredEvaluation) -> None:
+def _one(bench: Workbench, each: StoredEvaluation) -> None:
     jobs, name = evaluate_jobs.of(bench), each.plan.name
     if jobs.working(name):
         state = t("running")
     else:
         left = jobs.left(each)
         state = t("{runs} left", runs=count(left, "run")) if left else t("complete")
-    with st.container(horizontal=True, vertical_alignment="center", key=f"evaluate-past-{place}"):
-        address.link(plain(name), f"evaluate-open-{place}", ":material/grid_on:", "stretch", evaluation=name)
+    with st.container(horizontal=True, vertical_alignment="center", key=f"evaluate-past-{name}"):
+        address.link(plain(name), f"evaluate-open-{name}", ":material/grid_on:", "stretch", evaluation=name)
         st.caption(
             " · ".join(
                 [
@@ -51,7 +51,7 @@ def _one(bench: Workbench, place: int, each: StoredEvaluation) -> None:
         )
         undo.delete_button(
             t("Delete"),
-            f"evaluate-delete-{place}",
+            f"evaluate-delete-{name}",
             lambda: jobs.forget(name),
             t("Evaluation deleted."),
             help=t("The runs themselves stay on the Runs page."),

@@ -71,12 +71,14 @@ def _origin(bench: Workbench, entry: Entry) -> None:
 
 
 def _actions(bench: Workbench, entry: Entry) -> None:
+    # Keys of their own: a click that arrives after another entry was opened must not change that one.
+    pin, forget = (f"memory-{action}-{entry.id}" for action in ("pin", "forget"))
     with st.container(horizontal=True, gap="small"):
         note.edit(bench, entry)
         if entry.pinned:
             st.button(
                 t("Unpin"),
-                key="memory-pin",
+                key=pin,
                 icon=":material/keep_off:",
                 on_click=bench.memory.pin,
                 args=([entry.id], False),
@@ -84,7 +86,7 @@ def _actions(bench: Workbench, entry: Entry) -> None:
         else:
             st.button(
                 t("Pin"),
-                key="memory-pin",
+                key=pin,
                 icon=":material/keep:",
                 on_click=bench.memory.pin,
                 args=([entry.id],),
@@ -92,7 +94,7 @@ def _actions(bench: Workbench, entry: Entry) -> None:
             )
         undo.delete_button(
             t("Remove"),
-            "memory-forget",
+            forget,
             lambda: _forget(bench, entry),
             t("Removed: {what}", what=plain(clip(" ".join(entry.text.split()), 60))),
             type="secondary",
