@@ -25,7 +25,7 @@ else:
     st.set_page_config(page_icon=IMAGES / "icon.svg", layout="wide")
     for sheet in ("style", "account", "metrics", "evaluate"):
         st.html(Path(__file__).parent / "pages" / f"{sheet}.css")
-    files.words()
+    st.html(files.style())
     st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
     with st.container(key="outage"):  # style.css shows it instead of Streamlit's advice to developers
         st.html(f"<p>{t('The server does not answer. This page goes on by itself as soon as it does.')}</p>")

@@ -75,7 +75,7 @@ def measure(name: str, split: str, path: Path | None) -> Shares:
         library = Library(Path(folder))
         library.add_folder(Path(corpus.folder))
         for each in questions:
-            found = [corpus.ids[hit.url] for hit in library.search(each.question, len(documents))]
+            found = [corpus.ids[hit.url] for hit in library.search(each.question, len(documents), [corpus.folder])]
             plain.append(found)
             further.append(list(dict.fromkeys(followed(found, linked))))
         library.close()

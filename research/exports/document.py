@@ -140,7 +140,9 @@ def compose(view: RunView, longest: int) -> Document:
         case (Heading(spans=spans), *_) if words(spans) == title:
             body = body[1:]  # the title repeats it
     if view.short:
-        body = (Paragraph((Span(say("Answer: "), bold=True), Span(visible(view.short)))), *body)
+        label = say("Answer:")  # a Chinese colon brings its own space
+        gap = "" if label.endswith("：") else " "
+        body = (Paragraph((Span(f"{label}{gap}", bold=True), Span(visible(view.short)))), *body)
     plots = _plots(view.images)
     cited = references(view, say)
     left, hidden = len(report) - len(drawn), len(view.images) - len(plots)

@@ -47,7 +47,7 @@ def markdown(view: RunView) -> str:
     parts = [
         _front(view),
         f"# {plain(clip(' '.join(view.question.split()), 200))}",
-        f"**{say('Answer: ').rstrip()}** {plain(view.short)}" if view.short else "",
+        f"**{say('Answer:')}** {plain(view.short)}" if view.short else "",
         _closed(prose(without_quotes(view).strip())),
         _section(say("References"), [_reference(each) for each in references(view, say)]),
         _section(say("Checked"), [_note(each) for each in checked(view, say)]),

@@ -53,7 +53,7 @@ _CHINESE: Final = {
     FACTBOOK_NAMES["en"]: FACTBOOK_NAMES["zh"],
     "Plot {n}": "图 {n}",
     "image: {name}": "图片：{name}",
-    "Answer: ": "答案：",
+    "Answer:": "答案：",
     "{good} of {all} parts": "{all} 部分中的 {good} 部分",
     "Parts of the question that were not found:": "问题中没有找到答案的部分：",
     "Date": "日期",

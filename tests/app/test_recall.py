@@ -102,7 +102,7 @@ def test_an_unlisted_recall_limit_is_kept_and_an_unknown_policy_is_reported(visi
 def test_the_recall_tool_is_offered_and_its_calls_are_labelled(visit: Visit, known: Path) -> None:
     app = visit(known)
     app.button_group(key="tools").set_value(["search", "recall"]).run()
-    assert "tools: search, recall" in texts(app)
+    assert "tools: Search, Search memory" in texts(app)
     bench = Workbench(load(home=known))
     ran(bench, "261122-130001-abcd", tools=("recall", "search"))
     app = visit(known, run="261122-130001-abcd")

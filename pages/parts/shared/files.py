@@ -11,9 +11,9 @@ import streamlit as st
 from pages.parts.shared.language import t
 
 
-def words() -> None:
-    """Draw the style that puts our word on the button; `style.css` hides Streamlit's."""
-    st.html(f"<style>:root {{ --choose-files: {json.dumps(t('Choose files'), ensure_ascii=False)}; }}</style>")
+def style() -> str:
+    """Return the style that puts our word on the button; `style.css` hides Streamlit's."""
+    return f"<style>:root {{ --choose-files: {json.dumps(t('Choose files'), ensure_ascii=False)}; }}</style>"
 
 
 def pick(label: str, kinds: Sequence[str], most_mb: int, **options: Any) -> Any:
