@@ -32,6 +32,7 @@ from tests.command import Cli, Done
 from tests.missing_packages import ALL_INSTALLED, lacking
 from tests.notes import noted as noted
 from tests.pairwise import spread
+from tests.registrations import registering
 from tests.warm import Warm
 from tests.workers import LONG_S
 
@@ -129,11 +130,10 @@ def parrot() -> Iterator[None]:
     if "parrot" in plugins.provider.names():
         yield
         return
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, registering():
         patch.syspath_prepend(Path(__file__).parent / "plugin_package")
         importlib.import_module("plugin_package.model")
         yield
-        plugins.provider.remove("parrot")
         del sys.modules["plugin_package.model"]
 
 
