@@ -32,7 +32,7 @@ from tests.command import Cli, Done
 from tests.missing_packages import ALL_INSTALLED, lacking
 from tests.notes import noted as noted
 from tests.pairwise import spread
-from tests.registrations import registering
+from tests.registrations import registered, registering, restore
 from tests.warm import Warm
 from tests.workers import LONG_S
 
@@ -100,6 +100,17 @@ def no_real_requests(monkeypatch: pytest.MonkeyPatch) -> None:
         connect(self, address)
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def no_registrations_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Restore the plug-ins after each test, and fail the one that left any: others would depend on its order."""
+    before = registered()
+    yield
+    if left := restore(before):
+        pytest.fail(
+            f"{request.node.nodeid} left plug-ins behind ({', '.join(left)}): use `registering` of tests.registrations"
+        )
 
 
 @pytest.fixture(scope="session")

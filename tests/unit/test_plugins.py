@@ -12,6 +12,7 @@ from research import plugins
 from research._util.registry import OURS, Registry
 from research.errors import ConfigError
 from research.plugins import Scorer
+from tests.registrations import registered, restore
 
 Make = Callable[..., Registry[Scorer]]
 
@@ -95,3 +96,19 @@ def test_each_of_ours_is_in_the_file_of_its_name(kind: str) -> None:
     ours = [each for each in plugins.KINDS[kind].all() if not each.package]
     assert ours
     assert [each.id for each in ours if each.function.__module__ != f"{plugins.KINDS[kind].home}.{each.id}"] == []
+
+
+def test_what_a_test_leaves_registered_is_named_and_removed() -> None:
+    """The fixture `no_registrations_left` fails the test with these names."""
+
+    def forgotten(host: object, recipe: object, stop: object) -> None: ...
+    def react(run: object) -> None: ...
+
+    ours = plugins.framework.get("react")
+    before = registered()
+    plugins.register("tool", forgotten, "Forgotten")
+    plugins.register("framework", react, "Replaced")
+    assert sorted(restore(before)) == ["framework react", "tool forgotten"]
+    assert plugins.framework.get("react") is ours
+    assert "forgotten" not in plugins.tool.names()
+    assert restore(before) == []
