@@ -32,6 +32,7 @@ from tests.command import Cli, Done
 from tests.missing_packages import ALL_INSTALLED, lacking
 from tests.notes import noted as noted
 from tests.pairwise import spread
+from tests.registrations import registered, registering, restore
 from tests.warm import Warm
 from tests.workers import LONG_S
 
@@ -101,6 +102,17 @@ def no_real_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
+@pytest.fixture(autouse=True)
+def no_registrations_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Restore the plug-ins after each test, and fail the one that left any: others would depend on its order."""
+    before = registered()
+    yield
+    if left := restore(before):
+        pytest.fail(
+            f"{request.node.nodeid} left plug-ins behind ({', '.join(left)}): use `registering` of tests.registrations"
+        )
+
+
 @pytest.fixture(scope="session")
 def open_files() -> dict[str, int]:
     """How many files were open after the last look for unused ones; some stay open until the process ends."""
@@ -129,11 +141,10 @@ def parrot() -> Iterator[None]:
     if "parrot" in plugins.provider.names():
         yield
         return
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, registering():
         patch.syspath_prepend(Path(__file__).parent / "plugin_package")
         importlib.import_module("plugin_package.model")
         yield
-        plugins.provider.remove("parrot")
         del sys.modules["plugin_package.model"]
 
 

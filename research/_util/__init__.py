@@ -1,3 +1,3 @@
-"""Helpers that know nothing of research: threads, cancellation, JSON decoding, HTTP connections, redaction.
+"""Helpers that know nothing of research: threads, cancellation, JSON decoding, HTTP connections, redaction, plug-ins.
 
-May import only `errors`."""
+May import only `errors`, `text` and `types`."""

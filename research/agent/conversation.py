@@ -51,7 +51,7 @@ class Conversation:
         self._written_under: dict[int, ProtocolName] = {}
         """The protocols of the rounds that were written under another one than the agent's own."""
         self._own_prompt = bool(prompt)
-        self._prompt = prompt or plugins.framework.get(recipe.framework).prompt
+        self._prompt = prompt or plugins.framework.get(recipe.framework).prompt or recipe.framework
         self._question = question
         self._alone = not recipe.ask
         """Whether nobody can be asked for a missing detail."""

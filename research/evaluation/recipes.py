@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research import defaults, plugins
+from research._util.registry import derived
 from research.errors import ConfigError
 from research.evaluation.questions import Question
 from research.events.recipe import Recipe
@@ -64,7 +65,7 @@ class Candidate(Struct, frozen=True):
         return oracle if oracle and oracle.options.items() <= self.recipe.framework_options.items() else None
 
 
-@plugins.derived
+@derived
 def oracles() -> tuple[str, ...]:
     """Return a recipe that sees the gold answer for each framework that can, as `candidate` parses them."""
     found = []

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from research import plugins
+from research._util.registry import derived
 from research.events import events as e
 from research.types import Outcome
 
@@ -24,7 +25,7 @@ _STEPS = frozenset({"act", "plan", "solve", "outline", "research"})
 """The purposes of steps in runs of earlier versions, whose events do not say it."""
 
 
-@plugins.derived
+@derived
 def step_purposes() -> frozenset[str]:
     """Return the purposes of the requests that are made as steps; of saved ones the event says it (`is_step`)."""
     return frozenset({"act", *(purpose for entry in plugins.framework.all() for purpose in entry.steps)})

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from research import defaults, plugins
+from research._util.registry import derived
 
 ROLES = ("planner", "researcher", "summariser", "writer", "critic", "reader", "judge")
 """Parts of the work that a model may be chosen for.  A `reader` chooses the passages of visited pages; for the offline
@@ -46,7 +47,7 @@ FOLDERS = "folders"
 """The source that is a recipe's folders alone: the corpus of an evaluation."""
 
 
-@plugins.derived
+@derived
 def roles_by_purpose(framework: str = "", context: str = "") -> Mapping[str, str]:
     """Return each purpose with its role; where two plug-ins disagree, the recipe's own framework and strategy win."""
     entries: list[plugins.Framework | plugins.ContextStrategy] = [*plugins.framework.all(), *plugins.context.all()]

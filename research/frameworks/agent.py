@@ -31,7 +31,7 @@ LONGEST: Final = 2_000_000
 """Bytes of a report."""
 
 
-@framework.hidden("Agent", prompt="react", forkable=False, command="command")
+@framework("Agent", hidden=True, prompt="react", forkable=False, command="command")
 def agent(
     run: Run,
     *,

@@ -17,7 +17,7 @@ from research.types import Answer, Checked, Outcome, Source
 _KEY: Final = re.compile(r"^https?://(?:www\.)?", re.I)
 
 
-@framework.hidden("Gateway", prompt="react", forkable=False)
+@framework("Gateway", hidden=True, prompt="react", forkable=False)
 def gateway(run: Run) -> Steps[Answer]:
     """Take the last reply of another program's agent as its report, and compare what it cites with what its tools returned.
 

@@ -279,3 +279,10 @@ def _folders(
 def _known(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
         raise ConfigError(f"unknown {what} {name!r}; known: {', '.join(known)}")
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Return every framework with each context strategy that it works with, in the order in which they are shown."""
+    frameworks = defaults.ordered(entry.id for entry in plugins.framework.all())
+    contexts = defaults.ordered(entry.id for entry in plugins.context.all())
+    return [(f, c) for f in frameworks for c in contexts if c not in plugins.framework.get(f).refuses]

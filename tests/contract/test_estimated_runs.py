@@ -13,13 +13,14 @@ from research.config.settings import load
 from research.events.recipe import Budget
 from research.events.view import RunView
 from research.workbench.estimate import Estimate, estimate
+from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_each_value
 from tests.player import QUESTION, Player
 
-CELLS = plugins.pairs()
+CELLS = pairs()
 SOME = [(f, c) for f, c in CELLS if f == "react" or c == plugins.framework.get(f).default_context]
 """A selection with every framework and every strategy."""
 QUESTIONS = [

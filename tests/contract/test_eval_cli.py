@@ -27,6 +27,7 @@ from research.types import Completion, Delta, Request, Usage
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.registrations import registering
 from tests.warm import Warm
 from tests.workers import LONG_S
 
@@ -240,19 +241,17 @@ def test_saved_runs_are_scored_again_and_exported_without_running_anything(
     first = cli(*asked, "--recipe", f"react/full/{play(tmp_path / 'script.jsonl', SEARCH, ANSWER)}", "--json").json
     runs = Workbench(load(home=home)).store.runs()
 
-    @plugins.scorer("Short")
     def shortness(run: Any, question: Question) -> float | None:
         """1 for a short answer."""
         return float(len(run.answer) < 20)
 
-    try:
+    with registering():
+        plugins.scorer("Short")(shortness)
         again = cli("rescore", "towers", "--score", "shortness", "--json")
         assert again.status == 0 and "scored 2 saved runs" in again.err
         assert [row["shortness"] for row in again.json["rows"]] == [1.0, 1.0]
         assert [row["right"] for row in again.json["rows"]] == [row["right"] for row in first["rows"]]
         assert cli("rescore", "towers", "--json").json["recipes"][0]["shortness"]["mean"] == 1.0
-    finally:
-        plugins.scorer.remove("shortness")
     assert Workbench(load(home=home)).store.runs() == runs
     lines = [json.loads(line) for line in cli("export", "towers", "--format", "jsonl").out.splitlines()]
     assert [line["expected"] for line in lines] == [["Odo Fenn"], ["Larkmouth"]]
@@ -511,9 +510,9 @@ def dear() -> Iterator[None]:
         """Each reply costs a dollar."""
         return Dear()
 
-    plugins.provider("Dear")(dear)
-    yield
-    plugins.provider.remove("dear")
+    with registering():
+        plugins.provider("Dear")(dear)
+        yield
 
 
 @pytest.mark.examples(2)

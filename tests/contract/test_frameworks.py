@@ -15,13 +15,14 @@ from research.events.view import fold
 from research.text import has_cjk
 from research.types import HOLDS, ProtocolName
 from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import FakeOpenAI
 from tests.pairwise import slow_but_each_value
 from tests.player import QUESTION, Player
 
-CELLS = plugins.pairs()
+CELLS = pairs()
 MATRIX = [(framework, context, protocol) for framework, context in CELLS for protocol in ("native", "tagged")]
 LOOPS = {"parallel": "main/run-1", "reflexion": "main/trial-1", "supervisor": "main/researcher-1"}
 """The agent that does the rounds, if it is not the main one."""

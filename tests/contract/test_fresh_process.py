@@ -56,6 +56,17 @@ def test_help_imports_nothing_heavy() -> None:
     )
 
 
+def test_importing_every_plugin_of_ours_imports_nothing_large() -> None:
+    large = "{'streamlit', 'openai', 'anthropic', 'torch', 'matplotlib', 'pandas', 'numpy', 'transformers', 'mcp'}"
+    run_python(
+        "import sys\n"
+        "from research import plugins\n"
+        "listed = {kind: registry.names() for kind, registry in plugins.KINDS.items()}\n"
+        "assert {kind for kind, names in listed.items() if not names} <= {'answer_check'}\n"
+        f"sys.exit(','.join({large} & set(sys.modules)) or 0)"
+    )
+
+
 def test_an_offline_run_imports_nothing_that_it_does_not_use(home: Path) -> None:
     heavy = "{'streamlit', 'openai', 'anthropic', 'torch', 'pandas', 'numpy', 'httpx2'}"
     run_python(

@@ -27,6 +27,7 @@ from research.workbench.estimate import estimate
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.registrations import registering
 from tests.workers import LONG_S
 
 QUESTION = "What is the population of France?"
@@ -330,13 +331,11 @@ def test_a_judge_that_raises_changes_nothing_and_a_note_says_so(
     def raising(name: str, host: object) -> Raising:
         return Raising()
 
-    plugins.provider("Raising")(raising)
     n, figure = found
     answer = f"France has a total population of {figure} [{n}]. Its people enjoy good bread [{n}]."
-    try:
+    with registering():
+        plugins.provider("Raising")(raising)
         view = ask(Judge(answer, lambda claim: "supported"), roles={"judge": "raising:x"})
-    finally:
-        plugins.provider.remove("raising")
     assert view.status == "completed"
     assert [(each.status, each.judgements) for each in view.citations] == [("supported", ()), ("unverified", ())]
     (note,) = (note for current in view.rounds for note in current.notes if "The judge" in note)

@@ -15,6 +15,7 @@ from research.events import events as e
 from research.events.view import RunView, fold
 from research.types import Answer, Citation, Part
 from research.workbench.workbench import Workbench
+from tests.registrations import registering
 
 Script = Callable[..., str]
 QUESTION = "How many people live in Japan, and who is its emperor?"
@@ -149,15 +150,8 @@ def test_a_judge_can_take_a_part_back_and_one_that_errs_changes_nothing(
 @pytest.fixture
 def check() -> Iterator[Callable[..., None]]:
     """Register a function as an answer check, until the end of the test."""
-    names: list[str] = []
-
-    def register(function: Callable[..., str | None]) -> None:
-        plugins.register("answer_check", function, "Length")
-        names.append(function.__name__)
-
-    yield register
-    for name in names:
-        plugins.answer_check.remove(name)
+    with registering():
+        yield lambda function: plugins.register("answer_check", function, "Length")
 
 
 def test_an_answer_with_a_finding_is_shown_with_it(
@@ -192,11 +186,9 @@ def test_a_run_folds_the_same_whatever_is_installed_today(bench: Workbench, scri
         """Dig."""
         return Answer.of((yield from run.ask("dig", tools=())))
 
-    plugins.register("framework", digging, "Digging", prompt="react", purposes={"dig": "planner"}, steps=("dig",))
-    try:
+    with registering():
+        plugins.register("framework", digging, "Digging", prompt="react", purposes={"dig": "planner"}, steps=("dig",))
         model = script({"text": "<answer>Nothing.</answer>", "purpose": "dig"})
         view = research.run(QUESTION, workbench=bench, model=model, framework="digging")
         assert (view.round_count(), view.rounds[0].role) == (1, "planner")
-    finally:
-        plugins.framework.remove("digging")
     assert fold(bench.store.events(view.run)) == view

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import research
-from research import defaults, plugins
+from research import defaults
 from research.agent.fork import fork_of
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
@@ -28,6 +28,7 @@ from research.memory.memory import Memory
 from research.search import embedders
 from research.types import Completion, Delta, Embedder, Request
 from research.web.url_guard import MEMORY
+from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import FakeOpenAI, FakeReply
@@ -35,7 +36,7 @@ from tests.pairwise import slow_but_each_value
 from tests.player import ANSWER, QUESTION, Player
 from tests.workers import LONG_S
 
-CELLS = plugins.pairs()
+CELLS = pairs()
 Make = Callable[..., Workbench]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from research import defaults, plugins
+from research import defaults
 from research.citations import Ledger
 from research.errors import ConfigError
 from research.events import events as e
@@ -23,6 +23,7 @@ from research.events.view import RunView, fold, messages_sent
 from research.store import Origin
 from research.types import Passage, Source
 from research.workbench.example import EXAMPLE_QUESTION
+from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
@@ -396,7 +397,7 @@ def test_a_follow_up_is_answered_from_inherited_evidence_without_a_search(bench:
     slow_but_pairwise(
         [
             (framework, context, protocol)
-            for framework, context in plugins.pairs()
+            for framework, context in pairs()
             if context in ("full", "evolving")
             for protocol in ("native", "tagged")
         ]

@@ -17,6 +17,7 @@ from research.events.recipe import Recipe, roles_by_purpose
 from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI
 from tests.player import QUESTION, Player
+from tests.registrations import registering
 
 ROOT = Path(__file__).parents[2] / "research"
 
@@ -41,12 +42,10 @@ def test_purposes_of_a_framework_that_is_registered_later_are_known() -> None:
         """Dig."""
 
     assert "dig" not in roles_by_purpose()
-    plugins.register("framework", digging, "Digging", prompt="react", purposes={"dig": "planner"}, steps=("dig",))
-    try:
+    with registering():
+        plugins.register("framework", digging, "Digging", prompt="react", purposes={"dig": "planner"}, steps=("dig",))
         assert roles_by_purpose()["dig"] == "planner"
         assert "dig" in step_purposes()
-    finally:
-        plugins.framework.remove("digging")
     assert "dig" not in step_purposes()
 
 

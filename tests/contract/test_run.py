@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import research
-from research import plugins
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
 from research.agent.run import Run
@@ -25,6 +24,7 @@ from research.store.sqlite import SqliteStore
 from research.types import ToolOutput, ToolSpec
 from research.workbench import run_import
 from research.workbench.workbench import Workbench
+from tests.registrations import registering
 
 Script = Callable[..., str]
 
@@ -126,11 +126,9 @@ def test_what_an_own_tool_raises_is_told_to_the_model_and_the_run_goes_on(bench:
         """Read a meter."""
         return Broken()
 
-    research.tool("Meter")(meter)
-    try:
+    with registering():
+        research.tool("Meter")(meter)
         view = fold(play(bench, script("<think>a</think>" + call("meter"), SEARCH, ANSWER), tools=("search", "meter")))
-    finally:
-        plugins.tool.remove("meter")
     seen = view.rounds[0].calls[0].observation
     assert seen
     assert (seen.ok, seen.text) == (False, "meter failed: RuntimeError: the device is off. Try something else.")

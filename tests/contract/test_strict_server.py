@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 import research
-from research import defaults, plugins
+from research import defaults
 from research.config.settings import load
 from research.events.view import RunView, fold
 from research.types import ProtocolName
+from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.pairwise import slow_but_each_value
 from tests.player import ANSWER, QUESTION, Misbehaviour, Player, lap_of, query
 
-MATRIX = [(*pair, protocol) for pair in plugins.pairs() for protocol in ("native", "tagged")]
+MATRIX = [(*pair, protocol) for pair in pairs() for protocol in ("native", "tagged")]
 
 
 @pytest.fixture(scope="module")

@@ -17,12 +17,13 @@ from research.agent.toolbox import Toolbox
 from research.events.events import Asked, Event, encode
 from research.events.recipe import Budget, Recipe
 from research.types import Completion, Delta, Passage, Request, ToolCall, ToolOutput, ToolSpec
+from research.workbench.recipes import pairs
 
 ROUNDS = 200
 SPAN = 40
 """Rounds averaged together, because some strategies summarize only every few rounds."""
 LOOPS = [id_ for id_ in defaults.FRAMEWORKS if id_ in ("react", "tool_rounds", "iter_research")]
-CELLS = [(loop, context) for loop, context in plugins.pairs() if loop in LOOPS]
+CELLS = [(loop, context) for loop, context in pairs() if loop in LOOPS]
 
 
 class Chapters:

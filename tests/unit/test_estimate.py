@@ -13,9 +13,11 @@ from research.events.recipe import Budget, Recipe
 from research.plugins import Range
 from research.types import Completion, Delta, Request, Usage
 from research.workbench.estimate import Call, Estimate, Loop, Span, estimate
+from research.workbench.recipes import pairs
 from tests.player import QUESTION
+from tests.registrations import registering
 
-CELLS = plugins.pairs()
+CELLS = pairs()
 SOME = [(f, c) for f, c in CELLS if f == "react" or c == plugins.framework.get(f).default_context]
 """A selection with every framework and every strategy."""
 
@@ -105,27 +107,25 @@ def test_each_purpose_is_priced_at_the_rates_of_its_model() -> None:
 
 
 def test_a_plugin_framework_has_an_estimate() -> None:
-    @plugins.framework("Mine", prompt="react")
-    def mine_alone(run: object, *, rounds: Annotated[int, Range(1, 50)] = 4) -> None:
-        """Ask."""
+    with registering():
 
-    @plugins.framework("Mine too", prompt="react", work=lambda options: [Call(purpose="guess", reads=Span(0, 0))])
-    def mine_told(run: object) -> None:
-        """Guess."""
+        @plugins.framework("Mine", prompt="react")
+        def mine_alone(run: object, *, rounds: Annotated[int, Range(1, 50)] = 4) -> None:
+            """Ask."""
 
-    @plugins.framework(
-        "Mine three", prompt="react", work=lambda options: [Loop(rounds=options["steps"], agents=Span(2, 2))]
-    )
-    def mine_double(run: object, *, steps: Annotated[int, Range(1, 50)] = 3) -> None:
-        """Twice."""
+        @plugins.framework("Mine too", prompt="react", work=lambda options: [Call(purpose="guess", reads=Span(0, 0))])
+        def mine_told(run: object) -> None:
+            """Guess."""
 
-    try:
+        @plugins.framework(
+            "Mine three", prompt="react", work=lambda options: [Loop(rounds=options["steps"], agents=Span(2, 2))]
+        )
+        def mine_double(run: object, *, steps: Annotated[int, Range(1, 50)] = 3) -> None:
+            """Twice."""
+
         assert priced(Recipe(framework="mine_alone", framework_options={"rounds": 9})).calls == Span(2, 10)
         assert priced(Recipe(framework="mine_told")).calls == Span(1, 1)
         assert priced(Recipe(framework="mine_double")).calls == Span(4, 8)
-    finally:
-        for name in ("mine_alone", "mine_told", "mine_double"):
-            plugins.framework.remove(name)
 
 
 def test_an_invalid_recipe_is_reported() -> None:

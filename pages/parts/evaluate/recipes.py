@@ -10,9 +10,10 @@ import streamlit as st
 from pages.parts.shared import models, private, titles
 from pages.parts.shared.language import t
 from pages.parts.shared.words import unique_labels
-from research import defaults, plugins
+from research import defaults
 from research.errors import REFUSED
 from research.evaluation import Candidate, candidate, oracles
+from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench
 
 KEY: Final = "evaluate-recipes"
@@ -20,7 +21,7 @@ KEY: Final = "evaluate-recipes"
 
 def every() -> list[str]:
     """Return all valid pairs of framework and strategy, spelled as on the command line."""
-    return [f"{framework}/{context}" for framework, context in plugins.pairs()]
+    return [f"{framework}/{context}" for framework, context in pairs()]
 
 
 def draw(bench: Workbench) -> list[str]:

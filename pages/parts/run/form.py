@@ -18,9 +18,10 @@ from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import JUDGES, TOOLS
 from research import defaults, plugins
+from research._util.options import Option
 from research.errors import REFUSED
 from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
-from research.plugins import Entry, Option
+from research.plugins import Entry
 from research.search.web import scholars, services
 from research.workbench.workbench import Workbench
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pages.parts.shared.language import current, later, t
 from research import plugins
+from research._util.registry import derived
 
 if TYPE_CHECKING:
     from research.workbench.estimate import Span
@@ -108,7 +109,7 @@ def tool_title(name: str) -> str:
     return t(title) if title else name
 
 
-@plugins.derived
+@derived
 def _own_tools() -> Mapping[str, str]:
     return {name: title for entry in plugins.framework.all() for name, title in entry.calls.items()}
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from research.models.extractive.roles import reply
 from research.models.host import Host
 from research.plugins import provider
 from research.text import estimate_tokens
@@ -22,6 +21,8 @@ class ExtractiveModel:
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
         """Yield the reply as deltas, then its completion."""
+        from research.models.extractive.roles import reply  # here: a list of the models does without the rules
+
         text = ""
         for piece in reply(request):
             text += piece

@@ -1,3 +1,3 @@
-"""Web search services, one file each with one decorated function; no list names them.
+"""Web search services, one file each, which has the name of its one decorated function.
 
 May import `search`, `config`, `plugins` and what is below them."""
