@@ -274,9 +274,7 @@ class _Sentences:
             while k < len(rows) and rows[k][-1] == rows[plan.many - 1][-1]:
                 k += 1  # equal figures share the last place
             return [_upper(self.w["tops"].format(k=k, rows=self._listed(rows[:k]), **values))]
-        first = plan.rank - 1
-        if first >= len(rows):
-            first = len(rows) - 1
+        first = min(plan.rank, len(rows)) - 1
         tied = [row for row in rows if row[-1] == rows[first][-1]]
         value = self._value(rows[first][-1])
         name = self.w["join"].join(self._name(row[0]) for row in tied)
