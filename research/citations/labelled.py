@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, groupby, islice, pairwise
+from itertools import accumulate, groupby, islice, pairwise, product
 from typing import Any
 
 from msgspec import Struct
@@ -25,6 +25,15 @@ _BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
 _BULLET = re.compile(r"^[\s#>*+•-]+")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _MONTH = re.compile(r"(?<!\d)\d{4}-\d\d(?!\d)")
+_CALLED = {
+    "sum": ("", ""),
+    "max": ("Highest ", "最高"),
+    "min": ("Lowest ", "最低"),
+    "avg": ("Average ", "平均"),
+    "median": ("Median ", "中位"),
+}
+"""What is said of a column, in English and Chinese, of which a query calculates the sum, the mean and so on."""
+_OF_MONTH = re.compile(r"(?<!\d)1?\d月")
 _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
 _SHARE = re.compile(r"\b100(?:\.0+)?\s*\*|\*\s*100\b")
@@ -280,12 +289,33 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     unit = units.pop() if len(units) == 1 else ""
     for kind, call in (("sum", "SUM("), ("mean", "AVG("), ("difference", "-"), ("share", "/")):
         around += f" {' '.join(listed(kind))}" if call in sql.upper() else ""
-    for word in ("row", "行"):
-        count = Quantity("number", f"{len(used) - 2}", len(used) - 2, 0.0, "", 0, 0)
-        yield Cell(source.n, titled, (), frozenset([word]), around, count, how=sql)
+    for word, many in product(("row", "行"), (len(used) - 2, len(rows))):
+        yield Cell(source.n, titled, (), frozenset([word]), around, _count(many), how=sql)
+    with_unit = [any(_figure(row[at]) for row in rows) and "percent" not in name for at, name in enumerate(head)]
+    head = tuple(_called(name) for name in head)
     for row in rows:
-        for cell in _row(source, [name if "percent" in name else f"{name} {unit}".strip() for name in head], row):
+        heads = [f"{name} {unit}".strip() if own else name for name, own in zip(head, with_unit, strict=True)]
+        for cell in _row(source, heads, row):
             yield replace(cell, line=f"{cell.line}\n{titled}", label=frozenset(), around=around, how=sql)
+    told = [] if any(_figure(row[0]) for row in rows) else [(head[0], tuple(row[0] for row in rows), len(rows))]
+    if not any(_figure(cell) for row in rows for cell in row):
+        told += [(name, (row[0], cell), 1) for row in rows for name, cell in zip(head[1:], row[1:], strict=False)]
+    for name, names, many in told:  # a list, and the texts beside the first one of each row
+        line, label = f"{name}: {'; '.join(names)}\n{titled}", words(name.replace("_", " ")) - unnamed()
+        yield Cell(source.n, line, names, label, around, _count(many), how=sql)
+
+
+def _called(name: str) -> str:
+    """Return what people call a column of a result: `Average units sold` for `avg_units_sold`."""
+    how, _, column = name.partition("_")
+    if how not in _CALLED or not column:
+        return name
+    called = _CALLED[how][has_cjk(column)] + column.replace("_", " ")
+    return f"{called[:1].upper()}{called[1:]}"
+
+
+def _count(many: int) -> Quantity:
+    return Quantity("number", f"{many}", many, 0.0, "", 0, 0)
 
 
 def _split(line: str) -> tuple[str, ...]:
@@ -400,6 +430,9 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
     if claim.ordinal or not scope:
         return None
     if any(cell.how for cell in scope):
+        if any(cell.label and cell.names for cell in scope):
+            names = mentioned(claim.text, cells)
+            scope = [cell for cell in scope if not (cell.label and cell.names) or set(cell.names) == set(names)]
         return _returned(claim, figures, names, [cell for cell in scope if cell.how], extra)
     if claim.dates or not figures:
         return None
@@ -445,18 +478,19 @@ def _returned(
     claim: Told, figures: Sequence[Quantity], names: Sequence[str], cells: Sequence[Cell], extra: frozenset[str]
 ) -> Match | None:
     """Return the figures of a query's result that a claim states, in rows with the names that it has."""
-    chosen: list[Cell] = []
+    chosen = [] if figures else [cell for cell in cells if cell.label and cell.names]
     owners = _owners(names, len(figures))
     for owner, figure in zip(owners, figures, strict=True):
         row = [cell for cell in cells if _is_of(cell, owner, frozenset())]
         chosen += [cell for cell in row if cell.states(figure)][:1]
-    months = [f"{each.date[0]}-{each.date[1]:02}" for each in claim.dates]
+    months = [each.written if not each.date[0] else f"{each.date[0]}-{each.date[1]:02}" for each in claim.dates]
     dated = [cell.year for cell in chosen if cell.year]
     if len(chosen) < len(figures) or (dated and claim.years and dated != list(claim.years)):
         return None
     for cell in chosen:
-        own = cell.line if _MONTH.search(cell.line) else cell.how  # a row with a month is of no other one
-        if not all(month in own for month in months) or not set(map(str, claim.years)) <= words(cell.around):
+        own = cell.line if _MONTH.search(cell.line) else cell.around  # a row with a month is of no other one
+        others = set(_OF_MONTH.findall(cell.written)) - set(months)
+        if others or not all(month in own for month in months) or not set(map(str, claim.years)) <= words(cell.around):
             return None
     accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
     return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if chosen and accepted else None

@@ -34,16 +34,6 @@ _YEAR = re.compile(r"[,\s(]{0,9}\b(?:1[5-9]|20)\d\d\b\)?\s{0,9}$")
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
 
 
-_CALLED = {
-    "sum": ("", ""),
-    "max": ("", ""),
-    "min": ("", ""),
-    "avg": (" (mean)", "（平均）"),
-    "median": (" (median)", "（中位数）"),
-}
-"""What is said of a column, in English and Chinese, of which a query calculates the sum, the mean and so on."""
-
-
 class Point(Struct, frozen=True):
     """A figure that the report cites."""
 
@@ -136,7 +126,7 @@ def _figures(view: RunView) -> Iterator[_Found]:
             cells[citation.n] = [each for source in view.sources.get(citation.n, ()) for each in cells_of(source)]
         for figure, found in labelled_figures(_EMPHASIS.sub("", citation.claim), cells[citation.n]):
             if found.names and not figure.hedge:
-                label = _YEAR.sub("", _named(found, has_cjk(view.question))).strip(" ,")
+                label = _YEAR.sub("", found.written).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])
                 yield _Found(clip(subject, _NAME), found.year, figure, citation.n, label, figure.unit or _beside(found))
@@ -148,15 +138,6 @@ def _beside(cell: Cell) -> str:
     texts = set(cell.around.split()) - set(cell.how.split()) if cell.how else parts
     read = (each for text in texts for each in quantities(f"1 {text}") if each.written == f"1 {text}")
     return ",".join(sorted({each.unit for each in read if each.unit}))
-
-
-def _named(cell: Cell, chinese: bool) -> str:
-    """Return what a figure is called; a query calls a column `sum_units_sold` that readers know as units sold."""
-    how, _, column = cell.written.partition("_")
-    if not cell.how or how not in _CALLED:
-        return cell.written
-    called = column.replace("_", " ")
-    return f"{called[:1].upper()}{called[1:]}" + _CALLED[how][chinese]
 
 
 def _chart(group: Sequence[_Found], chinese: bool) -> Chart | None:

@@ -206,16 +206,21 @@ def _is_year_head(rows: Sequence[Sequence[Cell]], column: int) -> bool:
     """Return whether the first cell is a year that heads figures which are no years."""
     head = rows[0][column]
     if head is None or not _YEAR.fullmatch(str(head)):
-        return head is not None and _is_named_year(str(head), [row[column] for row in rows[1 : 1 + _MANY]])
+        return head is not None and _is_named_year(str(head), rows[0], [row[column] for row in rows[1 : 1 + _MANY]])
     below = [str(row[column]) for row in rows[1 : 1 + _MANY] if row[column] is not None]
     heads = [str(each) for each in rows[0] if each is not None and _YEAR.fullmatch(str(each))]
     return not all(map(_YEAR.fullmatch, below)) or (len(heads) > 2 and len(set(heads)) == len(heads))
 
 
-def _is_named_year(head: str, below: Sequence[Cell]) -> bool:
-    """Return whether a head is a year with words that are no unit of the figures below: `2023 sales`, `2023年订单`."""
+def _is_named_year(head: str, heads: Sequence[Cell], below: Sequence[Cell]) -> bool:
+    """Return whether a head is a year, or one of several numbers, with words that are no unit of the figures below.
+
+    `2023 sales`, `2023年订单`; 1月, 2月, 3月.
+    """
     match = _YEAR.match(head)
     words = head[match.end() :].strip() if match else ""
+    if match is None and (found := figures.figure(head)) and not found.power and len(found.digits) < 3:
+        words = found.unit if sum(str(each).endswith(found.unit) for each in heads) > 1 else ""
     return bool(words) and not words[0].isdigit() and not any(words in str(each) for each in below)
 
 

@@ -122,3 +122,32 @@ def test_groups_of_digits_are_one_number_and_a_version_is_none(text: str, values
 @pytest.mark.parametrize("text", ["one of the three", "the two", "the other four"])
 def test_a_number_word_that_only_refers_to_things_is_no_figure(text: str) -> None:
     assert quantities(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Delta: manager Ada Byrne.", "supported"),
+        ("Delta: deputy Tom Reid.", "supported"),
+        ("The deputy of Delta is Ada Byrne.", "unverified"),
+        ("The manager of Delta is not Ada Byrne.", "unverified"),
+    ],
+)
+def test_the_texts_of_a_row_that_a_query_returned_are_checked(claim: str, status: str) -> None:
+    rows = "| project | manager | deputy |\n| --- | --- | --- |\n| Delta | Ada Byrne | Tom Reid |\n"
+    quote = (
+        f"Result of SELECT project, manager, deputy FROM t\n{rows}Rows used: t.csv › A2:C2 (1 row)\n| row {rows[1:]}"
+    )
+    found = check(f"{claim[:-1]} [1].", [Source(1, "library://own/t.csv#A2:C2", "t.csv › A2:C2", quote)])
+    assert [each.status for each in found] == [status]
+
+
+def test_a_column_of_text_has_no_unit_and_no_column_the_name_that_a_query_gave_it() -> None:
+    rows = "| port | avg_stay |\n| --- | --- |\n| Gdansk | 12 |\nRows used: p.csv › A2:B2 (1 row)\n"
+    used = "| row | port | stay (hours) |\n| --- | --- | --- |\n| 2 | Gdansk | 12 |"
+    quote = f"Result of SELECT port, AVG(stay) AS avg_stay FROM p GROUP BY port\n{rows}{used}"
+    (found,) = check(
+        "The average stay of Gdansk is 12 hours [1].", [Source(1, "library://own/p.csv#A2", "p.csv", quote)]
+    )
+    assert found.status == "calculated"
+    assert found.quote.startswith("port: Gdansk; Average stay (hours): 12")

@@ -26,6 +26,8 @@ from research.models.extractive.followup import completed, standing
         ("What are the exports of Ghana?", "Who buys them?", "Who buys the exports of Ghana?"),
         ("越南的人口是多少？", "它的首都呢？", "越南的首都呢？"),
         ("越南的首都是哪里？", "泰国呢？", "泰国的首都是哪里？"),
+        ("What is the budget of the open projects?", "And of the closed ones?", "What is the budget of the closed projects?"),
+        ("行政部有几台设备？", "那信息部呢？", "信息部有几台设备？"),
         ("What is the capital of Kenya?", "What is the population of Chad?", "What is the population of Chad?"),
         ("Which shop sold most?", "What is its budget?", "What is its budget?"),
     ],

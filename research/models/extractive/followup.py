@@ -23,9 +23,10 @@ _GOES_ON = re.compile(
 _COMPARES = re.compile(r"\b(?:compare[ds]?|comparison|versus|vs)\b|相比|比起来", re.I)
 _ENDS = re.compile(rf"{SUPERLATIVE.pattern}|{_COMPARES.pattern}", re.I)
 """What says which end is asked for, or that things are compared, and no measure."""
+_BEFORE = "for|of|in|at|by|from|with"
 _INSTEAD = re.compile(
-    r"^\W*(?:and|but|what about|how about) (?:for|of|in|at|by|from|with) (?P<en>[a-z][\w' -]{1,40}?)\W*$|"
-    r"^\W*那么?(?P<zh>[^\W\d]{1,10})呢\W*$",
+    rf"^\W*(?:and|but|what about|how about) (?P<before>{_BEFORE}) (?P<en>[a-z][\w' -]{{1,40}}?)\W*$|"
+    r"^\W*那么?(?P<zh>\w{1,10})呢\W*$",
     re.I,
 )
 """Matches a follow-up that only names another thing: *and for vacuum cleaners?*"""
@@ -81,9 +82,11 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
     if thing and pronoun:
         return _REFERS.sub(lambda match: _put(match, thing, before), text)
+    other = _INSTEAD.match(text)
+    if other and not thing and (changed := _in_its_place(before, other)):
+        return changed
     if empty:
         return f"{before} {text}"
-    other = _INSTEAD.match(text)
     if thing and other and (at := before.lower().find(thing.lower())) >= 0:
         return f"{before[:at]}{other['en'] or other['zh']}{before[at + len(thing) :]}"
     short = has_cjk(text) and (within or (len(text) <= _SHORT and not SUPERLATIVE.search(text)))
@@ -129,6 +132,24 @@ def _other_names(before: str, names: Sequence[str], new: Sequence[str], text: st
         joint = ("、" if len(places) > 1 else "和") if zh else (", " if len(places) > 1 else " and ")
         return f"{before[:end]}{joint}{added}{before[end:]}"
     return f"{before[:start]}{added}{before[end:]}"
+
+
+def _in_its_place(before: str, other: re.Match[str]) -> str:
+    """Return the question before about what a follow-up names, in place of what has the same form; empty if none has.
+
+    That is what stands behind the same preposition, or the Chinese words that begin or end alike: 那信息部呢 after 行政部.
+    """
+    if new := other["zh"]:
+        rest = len(new) - 1
+        alike = re.compile(rf"(?={re.escape(new[0])}\w{{{rest}}}|\w{{{rest}}}{re.escape(new[-1])})")
+        places = [match.start() for match in alike.finditer(before)]
+        return f"{before[: places[0]]}{new}{before[places[0] + len(new) :]}" if rest and len(places) == 1 else ""
+    phrase = rf"\b{other['before']} ((?:(?! (?:{_BEFORE})\b).)+?)(?= (?:{_BEFORE})\b|\W*$)"
+    found = list(re.finditer(phrase, before, re.I))
+    if len(found) != 1:
+        return ""
+    new = re.sub(r"\bones?$", found[0][1].rpartition(" ")[2], other["en"])
+    return f"{before[: found[0].start(1)]}{new}{before[found[0].end(1) :]}"
 
 
 def _other_time(before: str, when: str) -> str:

@@ -41,7 +41,7 @@ GENERIC = frozenset(
     "greatest top best maximum max minimum min fewest smallest fastest slowest more higher larger bigger less lower smaller "
     "fewer grow grew grown growing growth increase increased rise rose change changed decline declined fall drop dropped "
     "最高 最低 最多 最少 最大 最小 最快 最慢 增长 增加 上升 下降 减少 变化 "
-    "记录 数据 表 表格 年 月 日 季度 每月 每年 平均 总 合计 百分比 一共 所有 全部 分别 情况".split()
+    "记录 数据 表 表格 年 月 日 季度 每月 每年 平均 总 合计 百分比 占 一共 所有 全部 分别 情况".split()
 )
 _APART = (
     re.compile(r"profit|margin|利润|毛利", re.I),

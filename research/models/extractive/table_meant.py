@@ -28,7 +28,7 @@ _OPENING = re.compile(
     r"的(?P<last>[^\W\d_的]{1,8}?)(?:有|是|为|在)哪|"
     r"\b(?:top|bottom|name|list|give|show|which|what|whose|rank)\b(?:\s+(?:me|of|the|are|is|was|were|all|\d+|one|two|three|"
     r"four|five|six|seven|eight|nine|ten|most|best|first|single|other|different))*\s+(?P<rest>.*)|"
-    rf"(?:哪一?[{said.CLASSIFIERS}]?|各|每一?[{said.CLASSIFIERS}]?|按)(?P<zh>.{{1,12}})|"
+    rf"(?:哪一?[{said.CLASSIFIERS}]?|各|每一?[{said.CLASSIFIERS}]?|按|列[出举](?:所有|全部)?)(?P<zh>.{{1,12}})|"
     r"前.{1,3}[名个家位](?P<top>.{0,12})",
     re.I,
 )
@@ -115,14 +115,18 @@ class Meant:
         if match is None or self.limits:
             return []
         before, behind = (
-            [
-                each
-                for each in self.figures
-                if each.name in part or any(same(w, o) for w in words_of(part) for o in each.words)
-            ]
+            [each for each in self.figures if each.name in part]
+            or [each for each in self.figures if any(same(w, o) for w in words_of(part) for o in each.words)]
             for part in (self.text[: match.end()], self.text[match.end() :])
         )
         one = [each for each in before if each not in behind]
+        if not one and len(behind) == 1:  # `over budget`
+            name = behind[0]
+            one = [
+                each
+                for each in self.figures
+                if each is not name and (each.unit or cosine(each.said, name.said) >= NEAR)
+            ]
         if len(one) != 1 or len(behind) != 1 or one[0].unit != behind[0].unit:
             return []
         how = str(match.lastgroup)
@@ -202,9 +206,7 @@ class Meant:
                 if found := self._named(word):
                     return found
         if said.WHO.search(self.text):
-            texts = self.table.of_type("text")
-            person = [each for each in texts if _PERSON.search(each.name) or cosine("person name", each.name) > 0.3]
-            who = person[0] if person else self.key()
+            who = next(iter(self._persons()), None) or self.key()
             return (who, 0.5) if who else (None, -1.0)
         match = _BEST.search(self.text) or _OPENING.search(self.text)
         ranked = self.ranked() or said.GROWTH.search(self.text) is not None
@@ -239,7 +241,8 @@ class Meant:
         """Return the column of text that is named right behind `which`, `what` or `list`."""
         match = _ATTRIBUTE.search(self.text)
         if match is None and said.WHO.search(self.text):
-            return self.group()[0]
+            persons = self._persons()
+            return persons[0] if len(persons) == 1 else None
         match = match or _OPENING.search(self.text)
         words = words_of(next((each for each in match.groups() if each), "")) if match else []
         texts = self.table.of_type("text")
@@ -249,6 +252,14 @@ class Meant:
                 self.taken = word
                 return named[0]
         return None
+
+    def _persons(self) -> list[PColumn]:
+        """Return the columns of text that name people."""
+        return [
+            each
+            for each in self.table.of_type("text")
+            if _PERSON.search(each.name) or cosine("person name", each.said.lower()) > 0.3
+        ]
 
     def _named(self, word: str) -> tuple[PColumn, float] | None:
         if word in ("row", "rows"):

@@ -61,10 +61,10 @@ class Measured(Meant):
         inside = [column for column in rest if has_cjk(column.name) and column.name in self.text]
         if inside and not named:
             return max(inside, key=lambda column: len(column.name)), 1.0
-        other = best(words, rest)
+        left = [word for word in words if not said.calculates(word)]
+        other = best(left, rest)
         if other is not None and not (other.score < 1 and named):
             return other.column, other.score
-        left = [word for word in words if not said.calculates(word)]
         if left and not named and cosine(" ".join(left), self.kind or " ".join(self.head) or "?") < NEAR:
             return None, 0.0
         latest = list(self.wide)[-1]  # of years, but not of quarters, the latest is meant if none is named

@@ -72,6 +72,8 @@ class Plan(Struct, frozen=True):
     """The period whose sums are averaged: `month` in `the average per month`."""
     absolute: bool = False
     """Whether a change is asked for in units, not percent."""
+    beside: tuple[PColumn, ...] = ()
+    """Columns that are listed beside the group: `the managers and their offices`."""
 
 
 class Doubt(Struct, frozen=True):
@@ -103,7 +105,7 @@ class _Planner(Measured):
         if plan is None:
             return self._doubt()
         columns = [plan.measure, plan.group or self.group()[0], plan.time, *(column for column, _ in plan.limits)]
-        columns += [*(limit.other for _, limit in plan.limits), *(each.column for each in plan.filters)]
+        columns += [*plan.beside, *(limit.other for _, limit in plan.limits), *(each.column for each in plan.filters)]
         if _other_kind(self, plan) or _qualified(plan, self.text):
             return None
         compares = plan.operation == "difference"
@@ -123,7 +125,13 @@ class _Planner(Measured):
         column = self.asked_for()
         limits = self._limited(None)
         chosen = [each for each in self.found if each.column is not column]
-        if column is None or limits is None or len(chosen) < len(self.found) or not (chosen or limits or self.against):
+        if column is None or limits is None or len(chosen) < len(self.found):
+            return None
+        beside = self._beside_it(column, [*chosen, *limits, *self.against])
+        if not (beside or chosen or limits or self.against):
+            return None
+        time = self._time(column)
+        if self.periods and time is None and not (self.against or self._dated()):
             return None
         if not self.table.unique(column) and not all(added(each) for each, _ in self.against):
             return None
@@ -134,11 +142,24 @@ class _Planner(Measured):
             group=column,
             filters=tuple(chosen),
             periods=tuple(self.periods),
-            time=self._time(column),
+            time=time,
             limits=(*limits, *self.against),
             wide=tuple(self.wide.items()),
-            score=1 + 0.8 * len(chosen) + 0.3 * bool(limits or self.against),
+            score=1 + 0.8 * len(chosen) + 0.3 * bool(limits or self.against or beside),
+            beside=tuple(beside),
         )
+
+    def _beside_it(self, column: PColumn, bound: Sequence[Filter | tuple[PColumn, Limit]]) -> list[PColumn]:
+        """Return the other columns that a question names which asks for a list, without those that choose its rows."""
+        if not said.LISTS.search(self.text) or GROUPED.search(self.text) or self.against:
+            return []
+        taken = [column, *(each.column if isinstance(each, Filter) else each[0] for each in bound)]
+        asked = words_of(self.text)
+        return [
+            each
+            for each in self.table.columns
+            if each not in taken and (each.name in self.text or all(any(same(w, o) for w in asked) for o in each.words))
+        ]
 
     def _cell(self) -> Plan | None:
         """Return the plan that reads a date, a person or a place of the one row that a question names: `when does … end`."""
@@ -187,7 +208,7 @@ class _Planner(Measured):
         ):
             return None
         time = self._time(group)
-        if self.periods and time is None and not self.wide and not self._dated():
+        if self.periods and time is None and measure not in self.wide.values() and not self._dated():
             return None
         limits = self._limited(measure)
         if limits is None or (operation == "growth" and time is None and len(self.wide) < 2):
@@ -269,7 +290,7 @@ class _Planner(Measured):
             least = "MIN" if not self._most(measure) else "MAX"
             return "rank", how or (least if dated or not plain else "SUM")
         if measure is None:
-            return ("count", "COUNT") if COUNTED.search(text) else (None, "")
+            return ("count", "COUNT") if COUNTED.search(text) and not said.SHARE.search(text) else (None, "")
         pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
         if said.DIFFERENCE.search(text):
             return ("difference", "SUM" if plain else "AVG") if len(pair) == 1 and not group else (None, "")

@@ -34,12 +34,15 @@ def statement(plan: Plan, question: str) -> str:
     if plan.operation == "list":
         assert plan.group
         where = _where([*conditions, f"{plan.group.sql} IS NOT NULL"])
+        order = f"ORDER BY {plan.group.sql} LIMIT {LISTED + 1}"
         for column, over in plan.limits:
             if over.other:
                 sums = [f"SUM({each.sql})" for each in (column, over.other)]
-                rest = f"GROUP BY {plan.group.sql} HAVING {sums[0]} {over.sign} {sums[1]} ORDER BY {plan.group.sql}"
-                return f"SELECT {plan.group.sql}, {', '.join(sums)} FROM {table}{where} {rest} LIMIT {LISTED + 1}"
-        return f"SELECT DISTINCT {plan.group.sql} FROM {table}{where} ORDER BY {plan.group.sql} LIMIT {LISTED + 1}"
+                select = f"{plan.group.sql}, {sums[0]} AS {column.sql}, {sums[1]} AS {over.other.sql}"
+                rest = f"GROUP BY {plan.group.sql} HAVING {sums[0]} {over.sign} {sums[1]}"
+                return f"SELECT {select} FROM {table}{where} {rest} {order}"
+        listed = ", ".join(each.sql for each in (plan.group, *plan.beside))
+        return f"SELECT DISTINCT {listed} FROM {table}{where} {order}"
     if plan.operation == "difference":
         return _difference(plan, question)
     if plan.measure is not None:

@@ -46,11 +46,6 @@ SUM = re.compile(
     r"合计|总计|总共|一共|共计|总和|总(?=[^是最])|累计|共(?=[有卖销售])",
     re.I,
 )
-COUNT = re.compile(
-    r"\bhow many\b|\bnumber of\b|\bcount(?: of)?\b|"
-    rf"多少|几[人{CLASSIFIERS}]|数量|人数",
-    re.I,
-)
 GROWTH = re.compile(
     r"\b(?:gr[eo]w(?:s|n|ing|th)?|increas\w+|rise[sn]?|rose|rising|climb\w*|chang\w+|declin\w+|decreas\w+|"
     r"f[ae]ll(?:s|en|ing)?|drop\w*|shr[aiu]nk\w*|trend\w*|develop\w*|cut|reduc\w+)\b|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|降幅|涨幅",
@@ -65,7 +60,8 @@ SHARE = re.compile(
     r"\b(?:percent(?:age)?|share|proportion|fraction|what part)\b|百分之|占比|比例|占.{0,12}(?:多少|几)|%", re.I
 )
 DIFFERENCE = re.compile(
-    r"\b(?:difference|gap|how much (?:more|less|\w+er)\b|how many (?:more|fewer))\b|相差|差距|差多少|比.{1,20}[多少高低]",
+    r"\b(?:difference|gap|how much (?:more|less|\w+er)\b|how many (?:more|fewer))\b|相差|差距|差多少|"
+    r"(?<![占分])比(?!例).{1,20}[多少高低]",
     re.I,
 )
 TIMES = re.compile(r"\btimes\b|倍", re.I)
@@ -80,6 +76,7 @@ _TOP = re.compile(
     rf"前{_COUNT}|最\S的?{_COUNT}[个名家位大种座条]|(?<!第){_COUNT}大",
     re.I,
 )
+LISTS = re.compile(r"^\W*(?:list|show|give|name)\b|列出|列举|显示", re.I)
 WHO = re.compile(r"\bwho\b|谁|哪(?:一)?位", re.I)
 _LIMIT = re.compile(
     r"(?P<word>\b(?:above|over|more than|greater than|exceed(?:s|ed|ing)?|higher than|[a-z]{3,8}er than|"
@@ -92,7 +89,7 @@ _LIMIT = re.compile(
 )
 AGAINST = re.compile(
     r"\b(?:(?P<more>more|higher|larger|greater|bigger)|(?P<less>less|fewer|lower|smaller))\b(?:\s[^\d?.]{1,40}?)?\sthan\b|"
-    r"(?P<over>\bexceed(?:s|ed)?\b|超过|高于|大于|多于)|(?P<under>低于|少于|小于)",
+    r"(?P<over>\b(?:exceed(?:s|ed)?|over|above)\b|超过?|高于|大于|多于)|(?P<under>\b(?:under|below)\b|低于|少于|小于)",
     re.I,
 )
 """What compares the figures of two columns."""
@@ -150,12 +147,11 @@ def limits(text: str) -> list[Limit]:
         signs = (sign for sign, words in _COMPARED.items() if re.search(words, word))
         degree = degree_of(word) if match["word"] else ""
         sign = next(signs, ">")
-        if match["word"] and YEAR.fullmatch(match["number"]) and not match["unit"]:
+        unit = (match["unit"] or "").strip().lower()
+        if match["word"] and (unit[:1] == "月" if unit else YEAR.fullmatch(match["number"])):
             continue
         scale = _SCALES.get((match["scale"] or "").lower(), 1.0)
-        found.append(
-            Limit(sign, number * scale, match.start(), match.end(), (match["unit"] or "").strip().lower(), degree)
-        )
+        found.append(Limit(sign, number * scale, match.start(), match.end(), unit, degree))
     return found
 
 

@@ -12,6 +12,7 @@ from research.models.extractive.table_reading import PColumn, figure, shown
 from research.models.extractive.table_sql import value_name
 from research.models.extractive.table_words import GROWTH
 from research.models.extractive.verdict import TableAnswer
+from research.text import has_cjk
 
 _WORDS = {
     "en": {
@@ -38,9 +39,11 @@ _WORDS = {
         "distinct": "**{value}** different values of {group}{where} [{n}].",
         "share": "{part} of {whole}, which is **{value}**{where} [{n}].",
         "cell": "{name}: {m} **{value}** [{n}].",
-        "only": "{group}{where}: **{names}** [{n}].",
-        "list": "{group}{where}, {k} in all: {names} [{n}].",
-        "beyond": "**{name}**: {one} **{a}**, {sign} {other} {b} [{n}].",
+        "only": "{group}{where}: {names} [{n}].",
+        "list": "{group}{where}, {all}: {names} [{n}].",
+        "rows_of": "{group}{where}: **{k} rows** [{n}].",
+        "all": "{k} in total",
+        "limit": "{c} {s} {v}",
         "differ": "{what}{where}: {a} for **{one}** and {b} for **{other}**, a difference of **{value}** [{n}].",
         "grew": "The {what} of **{name}** changed by **{percent}** ({change}), {span}{where} [{n}].",
         "grew_all": "The {what}{where} changed by **{percent}** ({change}), {span} [{n}].",
@@ -81,11 +84,13 @@ _WORDS = {
         "sum": "{where}{what}为**{value}** [{n}]。",
         "count": "{where}{table}中共有**{value}**行（{key}） [{n}]。",
         "distinct": "{where}{group}共有**{value}**个不同的值 [{n}]。",
-        "share": "{where}{part}占{whole}的**{value}** [{n}]。",
+        "share": "{where}{what}为{part}，占总数{whole}的**{value}** [{n}]。",
         "cell": "{name}：{m}为**{value}** [{n}]。",
-        "only": "{where}{group}为**{names}** [{n}]。",
-        "list": "{where}{group}共{k}个：{names} [{n}]。",
-        "beyond": "**{name}**：{one}为**{a}**，{sign}{other}{b} [{n}]。",
+        "only": "{where}{group}为{names} [{n}]。",
+        "list": "{where}{group}{all}：{names} [{n}]。",
+        "rows_of": "{where}{group}：**共{k}行** [{n}]。",
+        "all": "共{k}个",
+        "limit": "{c}{s}{v}",
         "differ": "{where}{what}：**{one}**为{a}，**{other}**为{b}，相差**{value}** [{n}]。",
         "grew": "{where}**{name}**的{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_all": "{where}{what}变化了**{percent}**（{change}），{span} [{n}]。",
@@ -107,9 +112,11 @@ _WORDS = {
 }
 _TOLD = 4
 """Members of a ranking that the sentences name, so that no table need repeat them."""
+_HEADLINE = 120
+"""Most characters of a list that is the answer in one line; of a longer one, that is how many there are."""
 _SIGNS = {
     "en": {">": "above", ">=": "at least", "<": "below", "<=": "at most", "=": "in"},
-    "zh": {">": "大于", ">=": "不低于", "<": "小于", "<=": "不超过", "=": ""},
+    "zh": {">": "超过", ">=": "不低于", "<": "不及", "<=": "不超过", "=": ""},
 }
 
 
@@ -119,11 +126,13 @@ def tabular(found: TableAnswer, language: str, question: str) -> list[str]:
     w = _WORDS[language]
     said = _Sentences(found, language, question)
     cells = f"`{rows.where}`"
-    key = "read" if plan.operation == "lookup" else "used"
+    key = "read" if plan.operation in ("lookup", "list") else "used"
     head = said.head()
     paragraphs = [*head, w[key].format(cells=cells)]
-    told = plan.operation == "list" or (plan.operation == "rank" and len(rows.rows) <= _TOLD)
-    if len(rows.rows) > 1 and not told:
+    told = (plan.operation == "list" and len(rows.columns) == 1) or (
+        plan.operation == "rank" and len(rows.rows) <= _TOLD
+    )
+    if not told and (len(rows.rows) > 1 or plan.operation == "list"):
         paragraphs.append(f"### {w['table']}\n\n" + "\n".join(said.table()))
     return paragraphs
 
@@ -163,7 +172,9 @@ class _Sentences:
             unit = self.plan.measure.unit if self.plan.measure else ""
             return f"{self._what()} ({unit})" if unit else self._what()
         column = next((each for each in self.plan.table.columns if each.sql == name), None)
-        return column.said if column else name.replace("_", " ")
+        if column is None:
+            return name.replace("_", " ")
+        return f"{column.said} ({column.unit})" if column.unit and column.type == "number" else column.said
 
     def _cell(self, name: str, cell: str) -> str:
         value = figure(cell)
@@ -188,7 +199,8 @@ class _Sentences:
         name = self.plan.measure.said
         if not self.plan.wide or re.search(r"[^\W\d]{2}", name):
             return name
-        return f"{_without_year(name, self.plan)} {name}".strip()
+        what = _without_year(name, self.plan)
+        return f"{name}{what}" if has_cjk(name) else f"{what} {name}".strip()
 
     def _value(self, cell: str) -> str:
         measure = self.plan.measure
@@ -209,7 +221,11 @@ class _Sentences:
         parts = [self.w["is"].format(c=name, v=values[0]) for name, values in columns.items() if is_flag(values[0])]
         signs = _SIGNS[self.language]
         parts += [
-            f"{column.said} {signs[limit.sign]} {with_unit(tidy(limit.value), column)}"
+            self.w["limit"].format(
+                c=column.said,
+                s=signs[limit.sign],
+                v=limit.other.said if limit.other else with_unit(tidy(limit.value), column),
+            )
             for column, limit in self.plan.limits
         ]
         told = self.w["for"].format(all=self.w["and"].join(named)) if named else ""
@@ -258,9 +274,7 @@ class _Sentences:
             while k < len(rows) and rows[k][-1] == rows[plan.many - 1][-1]:
                 k += 1  # equal figures share the last place
             return [_upper(self.w["tops"].format(k=k, rows=self._listed(rows[:k]), **values))]
-        first = plan.rank - 1
-        if first >= len(rows):
-            first = len(rows) - 1
+        first = min(plan.rank, len(rows)) - 1
         tied = [row for row in rows if row[-1] == rows[first][-1]]
         value = self._value(rows[first][-1])
         name = self.w["join"].join(self._name(row[0]) for row in tied)
@@ -302,26 +316,24 @@ class _Sentences:
                 part=with_unit(tidy(part), measure),
                 whole=with_unit(tidy(whole), measure),
                 value=f"{tidy(percent)}%",
+                what=self._measure(),
                 where=self._where(),
                 n=self.n,
             )
         ]
 
     def _list(self) -> list[str]:
-        assert self.plan.group
-        for column, limit in self.plan.limits:
-            if limit.other:
-                said = {"one": column.said, "other": limit.other.said, "sign": _SIGNS[self.language][limit.sign]}
-                shown = [
-                    [self._name(name), *(with_unit(tidy(figure(cell) or 0.0), column) for cell in cells)]
-                    for name, *cells in self.rows.rows
-                ]
-                return [self.w["beyond"].format(name=name, a=a, b=b, n=self.n, **said) for name, a, b in shown]
-        names = [self._name(row[0]) for row in self.rows.rows]
-        values = {"group": self.plan.group.said, "where": self._where(), "k": len(names), "n": self.n}
-        if len(names) == 1:
-            return [_upper(self.w["only"].format(names=names[0], **values))]
-        return [_upper(self.w["list"].format(names=self.w["join"].join(f"**{each}**" for each in names), **values))]
+        plan, rows = self.plan, self.rows.rows
+        assert plan.group
+        names, count = self.w["join"].join(self._name(row[0]) for row in rows), self.w["all"].format(k=len(rows))
+        key = "rows_of" if plan.beside else "list" if len(rows) > 1 else "only"
+        group = self.w["join"].join(each.said for each in (plan.group, *plan.beside))
+        if len(names) <= _HEADLINE:
+            names = f"**{names}**"
+        else:
+            count = f"**{count}**"
+        values = {"group": group, "where": self._where(), "k": len(rows), "n": self.n}
+        return [_upper(self.w[key].format(names=names, all=count, **values))]
 
     def _difference(self) -> list[str]:
         one, other = sorted(self.plan.filters, key=lambda each: each.start)
@@ -374,7 +386,7 @@ class _Sentences:
 
 
 def _without_year(name: str, plan: Plan) -> str:
-    rest = re.sub(r"(?:19|20)\d\d\s*年?", "", name).strip(" _-()")
+    rest = re.sub(r"(?:19|20)\d\d\s*年?|(?<!\d)1?\d月", "", name).strip(" _-()")
     place = plan.table.file.rpartition(" › ")[2]
     return rest or plan.table.title or place.rpartition(".")[0] or place
 
