@@ -85,7 +85,6 @@ def test_a_folder_of_the_library_answers_without_being_chosen(
 @pytest.mark.parametrize(
     ("question", "sentence"),
     [
-        ("At what temperature must Corvex 40 be kept?", "Keep the tins at 8 to 21 °C."),
         ("Who voted against the boiler?", "Idris Bale voted against."),
         ("Is music allowed on the balconies?", "unless the neighbours were told of it two days before."),
         ("解约需要提前多少天通知？", "应提前四十五日书面通知对方。"),
@@ -94,6 +93,12 @@ def test_a_folder_of_the_library_answers_without_being_chosen(
 def test_a_sentence_answers_as_a_whole(bench: Workbench, question: str, sentence: str) -> None:
     view = asked(bench, question)
     assert (view.outcome, sentence in view.report.partition("\n")[0]) == ("answered", True), view.report
+
+
+def test_where_no_sentence_is_certain_the_closest_is_shown(bench: Workbench) -> None:
+    view = asked(bench, "At what temperature must Corvex 40 be kept?")
+    assert view.outcome == "no_evidence"
+    assert view.report.startswith("**No certain answer found.**") and "Keep the tins at 8 to 21 °C." in view.report
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,11 @@ def test_what_is_not_stated_of_a_known_thing_is_refused(english: Asked, question
     """Port Varn, which the article on Halden Ferries names, was founded in 1820 by Olaf Brecht: not an answer."""
     view = english(question)
     assert view.outcome == "no_evidence", view.answer
-    assert not view.short and _verdict(view).startswith("**No answer found.**") and _verdict(view).count("**") == 2
+    assert (
+        not view.short
+        and _verdict(view).startswith(("**No answer found.**", "**No certain answer found.**"))
+        and _verdict(view).count("**") == 2
+    )
 
 
 @pytest.mark.parametrize(

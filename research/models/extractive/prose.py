@@ -42,7 +42,7 @@ class Prose:
     def __init__(self, evidence: Evidence, question: str, *, own: bool = False) -> None:
         """With `own`, only the user's own documents count."""
         self.evidence = evidence
-        self.names = _names(question)
+        self.names = names_asked(question)
         self.pages = tuple(page for page in pages_of(evidence) if not own or page.lines[:1] and page.lines[0].own)
         self.wanted = Wanted(question, self.names, self.pages)
 
@@ -147,7 +147,7 @@ class Prose:
 
 
 @lru_cache(maxsize=256)
-def _names(question: str) -> tuple[str, ...]:
+def names_asked(question: str) -> tuple[str, ...]:
     """Return the names in a question, without those that are a part of another."""
     first, _, rest = question.partition(" ")
     asked = rest if first.lower() in openers() else question

@@ -164,16 +164,11 @@ class Meant:
                 rest = f"{column.name[:start]}{column.name[end:].lstrip('年 ')}".strip(" _-()")
                 kinds.setdefault(rest, {})[when[0].text] = column
         several = {kind: dict(sorted(years.items())) for kind, years in kinds.items() if len(years) > 1}
-        named = [kind for kind in several if kind and self._says(kind)]
+        named = [kind for kind in several if kind and _says(self.text, kind)]
         if len(several) > 1 and len(named) != 1:
             return {}
         self.kind = named[0] if named else next(iter(several), "")
         return several.get(self.kind, {})
-
-    def _says(self, name: str) -> bool:
-        """Return whether the question has a name, or all its words."""
-        asked = words_of(self.text)
-        return name in self.text or all(any(same(word, own) for word in asked) for own in words_of(name) or ["?"])
 
     def _text_columns(self) -> list[PColumn]:
         return self.table.of_type("text", "date", "year")
@@ -232,11 +227,6 @@ class Meant:
             return offered[0], 0.4
         return None, 0.0
 
-    @staticmethod
-    def _means(word: str, column: PColumn) -> float:
-        score = likeness(word, column)
-        return max(score, 0.9) if any(synonymous(word, own) for own in column.words) else score
-
     def asked_for(self) -> PColumn | None:
         """Return the column of text that is named right behind `which`, `what` or `list`."""
         match = _ATTRIBUTE.search(self.text)
@@ -265,7 +255,7 @@ class Meant:
         if word in ("row", "rows"):
             return None
         scored = [
-            (self._means(word, column) if column.type == "text" else float(word in column.words), column)
+            (_means(word, column) if column.type == "text" else float(word in column.words), column)
             for column in self._text_columns()
         ]
         if word in _TIMES:
@@ -332,3 +322,15 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _means(word: str, column: PColumn) -> float:
+    """Return how likely a word means a column, 0 to 1."""
+    score = likeness(word, column)
+    return max(score, 0.9) if any(synonymous(word, own) for own in column.words) else score
+
+
+def _says(text: str, name: str) -> bool:
+    """Return whether a question has a name, or all its words."""
+    asked = words_of(text)
+    return name in text or all(any(same(word, own) for word in asked) for own in words_of(name) or ["?"])

@@ -131,7 +131,7 @@ class _Planner(Measured):
         if not (beside or chosen or limits or self.against):
             return None
         time = self._time(column)
-        if self.periods and time is None and not (self.against or self._dated()):
+        if self.periods and time is None and not (self.against or _dated(self)):
             return None
         if not self.table.unique(column) and not all(added(each) for each, _ in self.against):
             return None
@@ -198,7 +198,7 @@ class _Planner(Measured):
             return None
         words = self.rest(group)
         measure, how = self.measure(words, group)
-        if measure in self.wide.values() and self._beyond_years():
+        if measure in self.wide.values() and _beyond_years(self):
             return None
         operation, aggregate = self._operation(measure, group)
         if operation is None or (measure is None and operation not in ("count", "rank")):
@@ -208,7 +208,7 @@ class _Planner(Measured):
         ):
             return None
         time = self._time(group)
-        if self.periods and time is None and measure not in self.wide.values() and not self._dated():
+        if self.periods and time is None and measure not in self.wide.values() and not _dated(self):
             return None
         limits = self._limited(measure)
         if limits is None or (operation == "growth" and time is None and len(self.wide) < 2):
@@ -217,7 +217,7 @@ class _Planner(Measured):
             return None
         if measure is None and self.noun() and (self.different() or self.names_rows(self.noun()[0])):
             how = 0.6
-        score = how + max(support, 0) + self._named_beside(limits)
+        score = how + max(support, 0) + _named_beside(self, limits)
         if score < NEAR:
             return None
         many = said.count_of(self.text)
@@ -254,15 +254,6 @@ class _Planner(Measured):
         if group.type != "text" and mean and per_time(self.text) and not self.ranked():
             return None, support  # the mean per month is that of the months' sums
         return (None if said.DIFFERENCE.search(self.text) else group), support
-
-    def _beyond_years(self) -> bool:
-        """Return whether a year is asked for that the table has no column for."""
-        return any(len(each.text) == 4 and each.text not in self.wide for each in self.periods)
-
-    def _named_beside(self, limits: Sequence[object]) -> float:
-        """Return what values, limits, title and file add to the score of a plan."""
-        named = [word for word in self.head if any(same(word, each) for each in words_of(self.text))]
-        return 0.8 * len(self.found or ()) + 0.3 * min(len(named), 2) + 0.3 * bool(limits)
 
     def _each(self, measure: PColumn | None, operation: Operation, time: PColumn | None) -> str:
         """Return the period whose sums are averaged, if the table has several rows for each."""
@@ -331,10 +322,6 @@ class _Planner(Measured):
         words = words_of(self.text)
         named = [column for column in when if any(same(word, each) for word in words for each in column.words)]
         return (named or when)[0]
-
-    def _dated(self) -> bool:
-        """Return whether title or file name the year that the question asks for."""
-        return all(each.text in f"{self.table.title} {self.table.file}" for each in self.periods)
 
     def _limited(self, measure: PColumn | None) -> list[tuple[PColumn, Limit]] | None:
         """Return each limit with its column; None if one has no clear column."""
@@ -426,3 +413,19 @@ def _same_unit(limit: Limit, column: PColumn) -> bool:
     if not asked or not column.unit or asked == unit_of(column.unit):
         return True
     return asked not in UNITS.values() or any(unit_of(word) == asked for word in column.words)
+
+
+def _beyond_years(meant: Measured) -> bool:
+    """Return whether a year is asked for that the table has no column for."""
+    return any(len(each.text) == 4 and each.text not in meant.wide for each in meant.periods)
+
+
+def _named_beside(meant: Measured, limits: Sequence[object]) -> float:
+    """Return what values, limits, title and file add to the score of a plan."""
+    named = [word for word in meant.head if any(same(word, each) for each in words_of(meant.text))]
+    return 0.8 * len(meant.found or ()) + 0.3 * min(len(named), 2) + 0.3 * bool(limits)
+
+
+def _dated(meant: Measured) -> bool:
+    """Return whether title or file name the year that the question asks for."""
+    return all(each.text in f"{meant.table.title} {meant.table.file}" for each in meant.periods)

@@ -120,8 +120,6 @@ class Reading(Struct, frozen=True):
     """One sentence of each other document that is cited."""
     span: str = ""
     """The short answer: the only name, number or date in the first sentence, if one is asked for."""
-    known: tuple[str, ...] = ()
-    """Names of the question that the documents contain."""
     unknown: tuple[str, ...] = ()
     """Names of the question that no document contains."""
     stated: bool = True

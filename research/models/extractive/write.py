@@ -96,8 +96,8 @@ _WORDS = {
         "more": "What the other passages say",
         "and": ", ",
         "besides": "; ",
-        "unsaid": "**No answer found.** The passages on {known} do not say what is asked. "
-        "Try the words that the documents use, or add a document that has the answer.",
+        "unsaid": "**No certain answer found.** These passages come closest; read whether they answer it, "
+        "or try the words that the documents use.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest passages found",
         "understood": "“{written}” was understood as {name}.",
@@ -181,7 +181,7 @@ _WORDS = {
         "more": "其他段落写道",
         "and": "、",
         "besides": "，",
-        "unsaid": "**没有找到答案。** 关于{known}的段落没有说明所问的内容。请改用文档中的用词，或添加包含答案的文档。",
+        "unsaid": "**没有找到确定的答案。** 以下段落最为接近，请自行判断，或改用文档中的用词提问。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的段落",
         "understood": "“{written}”理解为 {name}。",
@@ -242,11 +242,9 @@ def _understood(question: Question, w: dict[str, str]) -> list[str]:
 
 def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of an answer from prose: the best sentences verbatim, then one of each other document."""
-    first = reading.best[0]
     unknown = [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     if not reading.stated:
-        known = w["and"].join(f"“{name}”" for name in reading.known) or f"“{first.title}”"
-        return [w["unsaid"].format(known=known), *unknown, *_closest(list(map(note, reading.quotes)), w)]
+        return [w["unsaid"], *unknown, *_closest(list(map(note, reading.best)), w)]
     best = [note(fact).removeprefix("- ") for fact in reading.best]
     title, quote, line = best[0].partition("“")
     bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import chain, zip_longest
+from itertools import chain, repeat, zip_longest
 from typing import Any
 
 from msgspec import Struct
@@ -56,11 +57,12 @@ def hits(
     if not words:
         raise ToolError(say("the query {query!r} has no words to search for", query=query))
     depth = max(DEPTH, 5 * limit)
-    shelves = [ranking.by_words(connection, words, each, depth) for each in ranking.shelves(connection, scope)]
-    word_hits = list(chain.from_iterable(shelves))
-    by_shelf = [ranking.fetch(connection, each) for each in shelves]
-    by_words = [found for each in zip_longest(*by_shelf) for found in each if found]
-    by_meaning, cosines = near(connection, query, scope, depth, word_hits)
+    shelves = ranking.shelves(connection, scope)
+    word_hits = [ranking.by_words(connection, words, each, depth) for each in shelves]
+    by_shelf = [ranking.fetch(connection, each) for each in word_hits]
+    by_words = _in_turn(by_shelf)
+    nearest = [near(connection, query, *each) for each in zip(shelves, repeat(depth), word_hits)]
+    by_meaning, cosines = _in_turn([found for found, _ in nearest]), ChainMap(*(close for _, close in nearest))
     passages: dict[Document, list[str]] = {}
     for document, text in filter(None, chain.from_iterable(zip_longest(by_words, by_meaning))):
         passages.setdefault(document, []).append(text)
@@ -99,6 +101,11 @@ def hits(
         )
         for document in ranking.unrepeated(query, quotes)
     ]
+
+
+def _in_turn(rankings: Sequence[ranking.Ranking]) -> ranking.Ranking:
+    """Return the best of each ranking, then the second of each, and so on."""
+    return [found for each in zip_longest(*rankings) for found in each if found]
 
 
 def _quote(document: Document, texts: Sequence[str], nearest: str, query: str, limit: int) -> str:

@@ -1,0 +1,215 @@
+"""Score sentences as answers to a question: a softmax over all of them and over the answer that none of them is one.
+
+The weights are fitted by `python -m bench.reading`; what they are worth on other documents is in
+docs/decisions/0050-sentences-by-a-fitted-score.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from research.models.extractive.evidence import Fact
+from research.models.extractive.kinds import Kind, is_time
+from research.models.extractive.names import Names, is_country, key
+from research.models.extractive.passages import Page, Wanted, alike, keys, mentioned, names_in
+from research.quantities import quantities
+from research.text import content_tokens, has_cjk, tokens
+from research.web.table_text import HEAD
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+WEIGHTS = {
+    "near": 8.0,
+    "near_in_place": 3.3,
+    "shares": 2.2,
+    "shares_in_place": 1.7,
+    "says": 2.0,
+    "says_in_place": 0.2,
+    "no_figure": -1.4,
+    "no_name": -1.4,
+}
+"""Of each feature in `features`."""
+NONE = 6.8
+"""The score of the answer that no sentence is one."""
+_MEASURED = {
+    "celsius": "temperature 温度",
+    "fahrenheit": "temperature 温度",
+    "mass": "weight 重量",
+    "speed": "speed 速度",
+    "area": "area 面积",
+}
+"""Words for what a unit measures."""
+SURE = 0.5
+"""Probability above which a sentence is given as the answer."""
+_COMPARED = 150
+"""Sentences, the best by their words, whose meaning is compared."""
+_LEAST = 3
+"""Words of the shortest sentence."""
+
+
+class Sentence(Struct, frozen=True):
+    """A sentence of a document, and how well it answers."""
+
+    fact: Fact
+    page: Page
+    own: frozenset[str]
+    """Keys of the question's words in the sentence or its title."""
+    held: frozenset[str]
+    """These, and those in the headings over it or in the sentence that led to its document."""
+    left: frozenset[str]
+    """Keys of the words that the sentences which led to its document do not say already."""
+    things: tuple[str, ...]
+    """The names, numbers or dates in it that the question asks for."""
+    score: float = 0.0
+
+    @property
+    def probability(self) -> float:
+        """How probable it is, 0 to 1, that it answers, rather than that nothing does."""
+        return 1 / (1 + math.exp(NONE - self.score))
+
+
+class Scorer:
+    """Scores sentences for one question."""
+
+    def __init__(self, wanted: Wanted, known: Names, kind: Kind | None) -> None:
+        """`known` are the names in all documents, `kind` is the kind of answer that is asked for."""
+        self._wanted = wanted
+        self._known = known
+        self._kind = kind
+
+    def scored(self, ways: Mapping[Page, frozenset[str]]) -> list[Sentence]:
+        """Return the sentences of documents, the best first; with each document the keys of the sentences that led to it.
+
+        Of those that probably answer, the ones with a figure or date come first if one is asked for.
+        """
+        timed = self._kind in ("year", "date", "number")
+        scored = [
+            replace(said, score=sum(WEIGHTS[name] * value for name, value in self.features(said, *near).items()))
+            for said, *near in self.compared(ways)
+        ]
+        return sorted(scored, key=lambda said: (said.probability <= SURE, timed and not said.things, -said.score))
+
+    def compared(self, ways: Mapping[Page, frozenset[str]]) -> list[tuple[Sentence, float, float]]:
+        """Return the sentences, the best by their words, with their similarities of meaning for `features`.
+
+        Those that say nothing of what is asked about a thing are left out: they are near by its name alone.
+        """
+        said_of = (said for page, way in ways.items() for said in self._sentences(page, way))
+        found = [said for said in said_of if not self._only_names(said)]
+        share = self._wanted.share
+        found = sorted(found, key=lambda said: -share(said.own) - share(said.held))[:_COMPARED]
+        asked = {left: self._asking(left) for left in {said.left for said in found}}
+        return [
+            (said, _similar(asked[said.left], said.fact.line), _similar(asked[said.left], _in_place(said)))
+            for said in found
+        ]
+
+    def _asking(self, left: frozenset[str]) -> str:
+        """Return the question, or what is left of it behind the sentences that led to a document."""
+        if left >= self._wanted.words.keys():
+            return self._wanted.text
+        said = {self._wanted.words[at] for at in self._wanted.words.keys() - left}
+        return " ".join(word for word in tokens(self._wanted.text) if word not in said)
+
+    def features(self, said: Sentence, near: float, in_place: float) -> dict[str, float]:
+        """Return what the score is made of, each about 0 to 1.
+
+        `near` and `in_place` are the similarities of meaning without and with its title and heading.
+        """
+        wanted, kind = self._wanted, self._kind
+        timed = kind in ("year", "date", "number")
+        return {
+            "near": near,
+            "near_in_place": in_place,
+            "shares": wanted.share(said.own, said.left),
+            "shares_in_place": wanted.share(said.held, said.left),
+            "says": self._says(said.own, said),
+            "says_in_place": self._says(said.held, said),
+            "no_figure": float(timed and not said.things),
+            # Names are not recognised for certain in Chinese.
+            "no_name": float(kind in ("person", "place") and not said.things and not has_cjk(said.fact.line)),
+        }
+
+    def _only_names(self, said: Sentence) -> bool:
+        """Return whether a sentence has the name of what is asked about, but neither what is asked nor, of *who*, the deed."""
+        wanted = self._wanted
+        if not (wanted.named | keys(said.page.title)) & said.held:
+            return False
+        asked = [at for at in reversed(wanted.words) if at in wanted.asked & said.left - keys(said.page.title)]
+        if self._kind == "person" and not has_cjk(wanted.text):
+            return bool(asked) and asked[0] not in said.own
+        return bool(asked) and said.held.isdisjoint(asked)
+
+    def _says(self, held: frozenset[str], said: Sentence) -> float:
+        """Return the share of the words for what the question asks, without those of the title: they name the thing."""
+        asked = (self._wanted.asked & said.left) - keys(said.page.title)
+        return self._wanted.share(held, asked) if asked else 0.5
+
+    def _sentences(self, page: Page, way: frozenset[str]) -> list[Sentence]:
+        """Return the sentences of a document, not scored yet.
+
+        A sentence has what stands over it only if it has something of the question itself.
+        """
+        wanted, found = self._wanted, []
+        for fact in page.lines:
+            if fact.line.startswith("#") or HEAD.match(fact.line) or len(tokens(fact.line)) < _LEAST or fact.cut:
+                continue
+            own = wanted.held(page, fact.line)
+            have = content_tokens(f"{fact.line} {page.title}")
+            own |= {at for at in wanted.words.keys() - own if any(alike(wanted.words[at], word) for word in have)}
+            own |= _dimensions(fact.line) & wanted.words.keys()
+            led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
+            left = frozenset(wanted.words.keys() - (way if wanted.asked - way else frozenset()))
+            found.append(Sentence(fact, page, own, own | led, left, self.things(fact.line, page)))
+        return found
+
+    def things(self, line: str, page: Page, *, firm: bool = False) -> tuple[str, ...]:
+        """Return the names, numbers or dates of a sentence that neither the question nor the title contains.
+
+        With `firm`, words that are numbers only perhaps do not count.
+        """
+        kind, text = self._kind, self._wanted.text
+        if kind in ("year", "date", "number"):
+            fitting = (q for q in quantities(line) if (q.kind == "number" if kind == "number" else is_time(q, text)))
+            found = [line[q.start : q.end] for q in fitting if not (firm and q.weak)]
+        elif kind in ("person", "place", "name"):
+            names = [name for name in names_in(line, self._known) if kind != "person" or not is_country(key(name))]
+            names = [name for name in names if not mentioned(name, page.title)]
+            found = [name for name in names if not any(name != other and mentioned(name, other) for other in names)]
+        else:
+            return ()
+        return tuple(each for each in dict.fromkeys(found) if not mentioned(each, text))
+
+
+@lru_cache(maxsize=16_384)
+def _dimensions(line: str) -> frozenset[str]:
+    """Return the keys of the words for what the units in a line measure, which it need not say."""
+    return keys(" ".join(_MEASURED.get(figure.unit, "") for figure in quantities(line)))
+
+
+def _in_place(said: Sentence) -> str:
+    """Return a sentence with the title and the heading that it stands under."""
+    head = said.page.heads[said.fact.line].rpartition("\n")[2].lstrip("# ")
+    return f"{said.page.name} {'' if head == said.fact.line else head}: {said.fact.line}"
+
+
+def _similar(question: str, text: str) -> float:
+    """Return how similar the meaning of a text is to that of the question, at most 1."""
+    return float(_vector(text) @ _vector(question))
+
+
+@lru_cache(maxsize=8_192)
+def _vector(text: str) -> NDArray[np.float32]:
+    """Return the unit vector of a text; one question follows another about the same documents."""
+    from research.search.embedders import DEFAULT, cached
+
+    vector: NDArray[np.float32] = cached(DEFAULT).encode([text])[0]
+    return vector
