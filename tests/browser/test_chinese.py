@@ -93,3 +93,22 @@ def test_a_chosen_language_is_kept_when_an_address_is_opened_afresh(app: App, pa
     expect(afresh.get_by_role("heading", name=zh("Runs"), exact=True)).to_be_visible()
     afresh.goto(f"{app.url}/library")
     expect(afresh.get_by_role("heading", name="Library", exact=True)).to_be_visible()
+
+
+@pytest.mark.slow
+def test_tools_chosen_on_ask_hold_on_compare_and_a_change_of_language_asks_on(app: App, page: Page, zh: Words) -> None:
+    """The browser knows the options of a form by their words."""
+    page.goto(f"{app.url}?lang=en")
+    page.get_by_text("Customize").first.click()
+    expect(page.get_by_text("Read a page", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Compare", exact=True).click()
+    page.get_by_text("Shared settings").click()
+    tools = page.get_by_test_id("stButtonGroup").filter(has=page.get_by_text("Read a page", exact=True))
+    expect(tools.locator("[aria-checked=true], [aria-pressed=true], [kind=pillsActive]")).to_have_count(3)
+    page.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_text("中", exact=True).click()
+    box = page.get_by_role("textbox", name=zh("Question"))
+    box.fill(zh(EXAMPLE_QUESTION))
+    page.get_by_role("button", name=zh("Start")).click()
+    page.wait_for_url(re.compile(r"[?&]run="))
+    expect(page.get_by_text(zh("Answered")).first).to_be_visible()

@@ -146,7 +146,15 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             # The same keys as on Ask, so that choices made there apply here too.
             tools_key = form_state.key("tools")
             st.session_state.setdefault(tools_key, list(defaults.TOOLS))
-            tools = st.pills(t("Tools"), bench.tools(), selection_mode="multi", key=tools_key, persist_state="session")
+            tools = st.pills(
+                t("Tools"),
+                bench.tools(),
+                selection_mode="multi",
+                key=tools_key,
+                format_func=choices.tool,
+                persist_state="session",
+                wrap=True,
+            )
             sources = shelf.pick(bench, "compare")
     return {"budget": budget, "tools": defaults.unless_default(tools), **sources, **memory}
 

@@ -79,8 +79,8 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
         t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
         t("{model} (offline)", model=plain(recipe.model)) if offline(recipe) else plain(recipe.model),
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
-        t("tools: {tools}", tools=t(", ").join(_tool(tool) for tool in recipe.tools if tool in tools) or t("none")),
-        *(t("{tool} for the tables of your documents", tool=_tool(tool)) for tool in recipe.tools if tool not in tools),
+        t("tools: {tools}", tools=t(", ").join(tool(each) for each in recipe.tools if each in tools) or t("none")),
+        *(t("{tool} for the tables of your documents", tool=tool(each)) for each in recipe.tools if each not in tools),
     ]
     if recipe.mcp:
         said.append(t("MCP: {servers}", servers=plain(t(", ").join(recipe.mcp))))
@@ -91,7 +91,8 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
     return " · ".join([*said, *memory_choices.phrases(recipe), caps(recipe.budget)])
 
 
-def _tool(name: str) -> str:
+def tool(name: str) -> str:
+    """Return the title of a tool; the same on every page that shares the choice, because the browser keeps it by its words."""
     return t(TOOLS[name]) if name in TOOLS else plain(name)
 
 

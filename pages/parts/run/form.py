@@ -16,7 +16,7 @@ from pages.parts.run import cards, choices, memory_choices, shelf
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import JUDGES, TOOLS
+from pages.parts.shared.words import JUDGES
 from research import defaults, plugins
 from research._util.options import Option
 from research.errors import REFUSED
@@ -102,7 +102,7 @@ def _tools(bench: Workbench) -> tuple[tuple[str, ...], tuple[str, ...]]:
         bench.tools(),
         defaults.TOOLS,
         t("What the run may do. As they are chosen at first, tables in your documents are queried, too."),
-        lambda name: t(TOOLS[name]) if name in TOOLS else plain(name),
+        choices.tool,
     )
     scholar: tuple[str, ...] = Recipe().scholar
     if "scholar" in tools:
