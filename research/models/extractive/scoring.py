@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,13 +17,10 @@ from research.models.extractive.evidence import Fact
 from research.models.extractive.kinds import Kind, is_time
 from research.models.extractive.names import Names, is_country, key
 from research.models.extractive.passages import Page, Wanted, alike, keys, mentioned, names_in
+from research.models.extractive.similarity import cosine
 from research.quantities import quantities
 from research.text import content_tokens, has_cjk, tokens
 from research.web.table_text import HEAD
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 WEIGHTS = {
     "near": 8.0,
@@ -84,18 +80,18 @@ class Scorer:
         self._wanted = wanted
         self._known = known
         self._kind = kind
+        self._timed = kind in ("year", "date", "number")
 
     def scored(self, ways: Mapping[Page, frozenset[str]]) -> list[Sentence]:
         """Return the sentences of documents, the best first; with each document the keys of the sentences that led to it.
 
         Of those that probably answer, the ones with a figure or date come first if one is asked for.
         """
-        timed = self._kind in ("year", "date", "number")
         scored = [
             replace(said, score=sum(WEIGHTS[name] * value for name, value in self.features(said, *near).items()))
             for said, *near in self.compared(ways)
         ]
-        return sorted(scored, key=lambda said: (said.probability <= SURE, timed and not said.things, -said.score))
+        return sorted(scored, key=lambda said: (said.probability <= SURE, self._timed and not said.things, -said.score))
 
     def compared(self, ways: Mapping[Page, frozenset[str]]) -> list[tuple[Sentence, float, float]]:
         """Return the sentences, the best by their words, with their similarities of meaning for `features`.
@@ -108,7 +104,7 @@ class Scorer:
         found = sorted(found, key=lambda said: -share(said.own) - share(said.held))[:_COMPARED]
         asked = {left: self._asking(left) for left in {said.left for said in found}}
         return [
-            (said, _similar(asked[said.left], said.fact.line), _similar(asked[said.left], _in_place(said)))
+            (said, cosine(asked[said.left], said.fact.line), cosine(asked[said.left], _in_place(said)))
             for said in found
         ]
 
@@ -125,7 +121,6 @@ class Scorer:
         `near` and `in_place` are the similarities of meaning without and with its title and heading.
         """
         wanted, kind = self._wanted, self._kind
-        timed = kind in ("year", "date", "number")
         return {
             "near": near,
             "near_in_place": in_place,
@@ -133,7 +128,7 @@ class Scorer:
             "shares_in_place": wanted.share(said.held, said.left),
             "says": self._says(said.own, said),
             "says_in_place": self._says(said.held, said),
-            "no_figure": float(timed and not said.things),
+            "no_figure": float(self._timed and not said.things),
             # Names are not recognised for certain in Chinese.
             "no_name": float(kind in ("person", "place") and not said.things and not has_cjk(said.fact.line)),
         }
@@ -143,15 +138,19 @@ class Scorer:
         wanted = self._wanted
         if not (wanted.named | keys(said.page.title)) & said.held:
             return False
-        asked = [at for at in reversed(wanted.words) if at in wanted.asked & said.left - keys(said.page.title)]
+        asked = self._asked(said)
         if self._kind == "person" and not has_cjk(wanted.text):
-            return bool(asked) and asked[0] not in said.own
+            return bool(asked) and next(at for at in reversed(wanted.words) if at in asked) not in said.own
         return bool(asked) and said.held.isdisjoint(asked)
 
     def _says(self, held: frozenset[str], said: Sentence) -> float:
-        """Return the share of the words for what the question asks, without those of the title: they name the thing."""
-        asked = (self._wanted.asked & said.left) - keys(said.page.title)
+        """Return the share of the words for what the question asks."""
+        asked = self._asked(said)
         return self._wanted.share(held, asked) if asked else 0.5
+
+    def _asked(self, said: Sentence) -> frozenset[str]:
+        """Return the keys of what the question asks, without those of the title: they name the thing."""
+        return frozenset(self._wanted.asked & said.left - keys(said.page.title))
 
     def _sentences(self, page: Page, way: frozenset[str]) -> list[Sentence]:
         """Return the sentences of a document, not scored yet.
@@ -177,7 +176,7 @@ class Scorer:
         With `firm`, words that are numbers only perhaps do not count.
         """
         kind, text = self._kind, self._wanted.text
-        if kind in ("year", "date", "number"):
+        if self._timed:
             fitting = (q for q in quantities(line) if (q.kind == "number" if kind == "number" else is_time(q, text)))
             found = [line[q.start : q.end] for q in fitting if not (firm and q.weak)]
         elif kind in ("person", "place", "name"):
@@ -199,17 +198,3 @@ def _in_place(said: Sentence) -> str:
     """Return a sentence with the title and the heading that it stands under."""
     head = said.page.heads[said.fact.line].rpartition("\n")[2].lstrip("# ")
     return f"{said.page.name} {'' if head == said.fact.line else head}: {said.fact.line}"
-
-
-def _similar(question: str, text: str) -> float:
-    """Return how similar the meaning of a text is to that of the question, at most 1."""
-    return float(_vector(text) @ _vector(question))
-
-
-@lru_cache(maxsize=8_192)
-def _vector(text: str) -> NDArray[np.float32]:
-    """Return the unit vector of a text; one question follows another about the same documents."""
-    from research.search.embedders import DEFAULT, cached
-
-    vector: NDArray[np.float32] = cached(DEFAULT).encode([text])[0]
-    return vector

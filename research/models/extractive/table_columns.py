@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from research.models.extractive.similarity import cosine
 from research.models.extractive.table_reading import PColumn, PTable
 from research.text import STOP_WORDS, has_cjk, tokens
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _CONNECTING = STOP_WORDS | frozenset(tokens(" ".join(STOP_WORDS)))
 """Words that name no column, as a text has them and as `tokens` gives them."""
@@ -74,19 +69,6 @@ class Filter(Struct, frozen=True):
     value: str
     start: int
     end: int
-
-
-@lru_cache(maxsize=4_096)
-def _vector(text: str) -> NDArray[np.float32]:
-    from research.search.embedders import DEFAULT, cached
-
-    vector: NDArray[np.float32] = cached(DEFAULT).encode([text])[0]
-    return vector
-
-
-def cosine(one: str, other: str) -> float:
-    """Return how similar two texts are in meaning."""
-    return float(_vector(one) @ _vector(other))
 
 
 def words_of(text: str) -> list[str]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 from research.models.extractive import table_words as said
-from research.models.extractive.table_columns import GENERIC, cosine, likeness, words_of
+from research.models.extractive.similarity import cosine
+from research.models.extractive.table_columns import GENERIC, likeness, words_of
 from research.models.extractive.table_degrees import is_degree
 from research.models.extractive.table_meant import Meant
 from research.models.extractive.table_nouns import added, names_of_rows

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from research.models.extractive import table_words as said
 from research.models.extractive.places import mentions
+from research.models.extractive.similarity import cosine
 from research.models.extractive.table_columns import (
     GENERIC,
     NEAR,
     Filter,
-    cosine,
     filters,
     likeness,
     same,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from research.models.extractive import table_words as said
-from research.models.extractive.table_columns import NEAR, best, cosine, same, words_of
+from research.models.extractive.similarity import cosine
+from research.models.extractive.table_columns import NEAR, best, same, words_of
 from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, Meant
 from research.models.extractive.table_nouns import quantity

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from research.models.extractive import table_words as said
 from research.models.extractive.kinds import Kind, kind_of
+from research.models.extractive.similarity import cosine
 from research.models.extractive.table_columns import (
     GENERIC,
     NEAR,
     Filter,
     best,
-    cosine,
     rivals,
     same,
     words_of,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from research.search.library.kept import WITH_VECTORS
@@ -21,6 +22,7 @@ class Vectors:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
+        self._of_query = lru_cache(maxsize=8)(lambda query: embedder.encode([query])[0])  # asked of each collection
         self.forget()
 
     def forget(self) -> None:
@@ -60,7 +62,7 @@ class Vectors:
         if rows is None:
             return [], {}
         passages, collections, matrix = rows
-        scores = matrix @ self._embedder.encode([query])[0]
+        scores = matrix @ self._of_query(query)
         named = np.flatnonzero(np.isin(passages, others))
         cosines: dict[int, float] = dict(zip(passages[named].tolist(), scores[named].tolist(), strict=True))
         if scope is not None:
