@@ -13,7 +13,7 @@ from pages.parts.run import memory_choices, shelf, typical
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import TOOLS, count, lasted, money, short
+from pages.parts.shared.words import count, lasted, money, short, tool_title
 from research import plugins
 from research.errors import ConfigError
 from research.events.recipe import Budget, Recipe
@@ -93,7 +93,7 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
 
 def tool(name: str) -> str:
     """Return the title of a tool; the same on every page that shares the choice, because the browser keeps it by its words."""
-    return t(TOOLS[name]) if name in TOOLS else plain(name)
+    return plain(tool_title(name))
 
 
 def offline(recipe: Recipe) -> bool:
