@@ -6,6 +6,7 @@ Leaves every fifth wording of each label out and asks for its label.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,8 @@ from research.models.extractive import meaning
 from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, entries, measures
 from research.models.extractive.stems import stem
 from research.search.embedders import cached
+from research.search.library.comparisons import TITLE
+from research.search.library.factbook import documents
 from research.text import content_tokens, has_cjk, tokens
 
 Array = NDArray[np.float32]
@@ -183,6 +186,16 @@ def folds(labels: Sequence[str]) -> NDArray[np.int64]:
     return np.array(found)
 
 
+def figures() -> NDArray[np.str_]:
+    """Return the labels whose values are figures: those that countries are compared by, and series of years."""
+    found = set[str]()
+    for document in documents():
+        kind, _, label = document.title.partition(" · ")
+        said = [label] if kind == TITLE else re.findall(r"^([^:\n]+?),? (?:1[5-9]|20)\d\d: (?=[-$\d])", document.text, re.M)
+        found.update(said)
+    return np.array(sorted(found & {entry.label for entry in entries()}))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.phrasebook", description=__doc__)
     parser.add_argument("--write", action="store_true", help="train on all wordings and write the weights")
@@ -198,7 +211,9 @@ def main() -> int:
         words = sorted({token for said in says for token in tokens(said)})
         heard = [stems(said for said, other in zip(says, labels, strict=True) if other == label) for label in known]
         plain = [each for each, label in zip(heard, known, strict=True) if not label.startswith(MADE)]
-        np.savez_compressed(WEIGHTS, labels=np.array(known), words=np.array(words), says=np.array(plain), **parts)
+        np.savez_compressed(
+            WEIGHTS, labels=np.array(known), words=np.array(words), says=np.array(plain), figures=figures(), **parts
+        )
         meaning._model.cache_clear()
     place = folds(labels)
     rows: list[Row] = []

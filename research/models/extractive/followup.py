@@ -98,6 +98,19 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     return f"What is {rest} of {thing}?" if _NOUN.match(rest) else f"{rest}: {thing}?"
 
 
+def carried(text: str, before: str) -> str:
+    """Return a part of a question about what the part before it names; empty if that names nothing, or the part does.
+
+    >>> carried("When was the last election?", "Who is the president of Brazil?")
+    'When was the last election in Brazil?'
+    """
+    asked, earlier = parse(text), parse(before)
+    free = asked.names or SUPERLATIVE.search(f"{before} {text}".lower()) or not earlier.names
+    if free or has_cjk(text):
+        return ""
+    return f"{text.rstrip(' ?')} in {' and '.join(earlier.names)}?"
+
+
 def says_nothing(asked: Question) -> bool:
     """Return whether a question says no measure: only names, times, and what compares."""
     asked = parse(_ENDS.sub(" ", asked.text))

@@ -12,7 +12,7 @@ import msgspec
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import counted, measure_of, with_measure
 from research.models.extractive.lexicon import concepts, filler
-from research.models.extractive.meaning import ACCEPT, Reading, made, masked, read, read_twice, vetoed
+from research.models.extractive.meaning import ACCEPT, Reading, explained, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
 from research.models.extractive.phrasebook import entries, vocabulary, wholes
@@ -29,6 +29,7 @@ from research.models.extractive.question import (
 )
 from research.models.extractive.rankings import is_group
 from research.models.extractive.spelling import spelt
+from research.models.extractive.stems import stem
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
 
@@ -70,13 +71,15 @@ _LOOSE = frozenset(["Population, total", "Area, total", "Exchange rates, Currenc
 _REALMS = frozenset("federal federation republic kingdom state union islamic democratic people commonwealth".split())
 """Words of official names."""
 _ARITHMETIC = re.compile(
-    rf"{GROWTH.pattern}|\b(?:calculate|compute|compare[ds]?|by (?:what|which|how much|how many)|relative to|difference|minus|"
+    r"\b(?:calculate|compute|compare[ds]?|by (?:what|which|how much|how many)|relative to|difference|minus|"
     r"(?:in )?(?:(?:per ?cent(?:age)? )?points?|per ?cent(?:age)?)|pct|"
     r"how (?:much|many)|from what to what|side by side|ratio|in the year)\b|"
     r"相比|相差|差多少|差",
     re.I,
 )
 """Matches the words of a calculation, which do not tell what is calculated."""
+_MORE_OF = re.compile(r"\b(?:more|fewer|less|most|fewest|least) ([a-z]{3,})\b(?! than\b)")
+"""Matches what a comparison is of."""
 _TONGUE = re.compile(r"\blanguages?\b|\bsp(?:eak|oke)|语言|语")
 """Matches a question in which `French` is a language."""
 _CALENDAR = frozenset(
@@ -313,10 +316,9 @@ def _target(
     doubted = AGREE if plain and plain[0].label in _LOOSE else OVERRULE
     if single and plain and (found.sure < LEAST or (len(plain) > 1 and made(text).any > SEVERAL)):
         return (), tuple(dict.fromkeys([*(target.label for target in plain), *found.ranked]))
-    alone = operation == "compare" and len(plain) == 1
-    sure = plain and plain[0].label not in _LOOSE and found.sure < ACCEPT
-    trusted = found.sure < doubted if single else not alone or sure or _explained(text, plain[0].label)
-    if clean and whole and (agreed or len(plain) > 1 or trusted):
+    if not single and plain and _of_something_else(text, plain[0].label):
+        return (), found.ranked
+    if clean and whole and (agreed or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
     enough = OVERRULE if ranked else AGREE if agreed else ACCEPT
@@ -360,12 +362,11 @@ def _otherwise(text: str, label: str) -> bool:
     return found.sure >= OVERRULE and not _same(found.label, label)
 
 
-def _explained(text: str, label: str) -> bool:
-    """Return whether a label has every telling word of a comparison: *Catholic* is not in `Population, total`."""
-    rest = YEAR.sub(" ", masked(text, "")).lower()
-    for concept in concepts():
-        rest = concept.pattern.sub(" ", rest) if concept.label == label else rest
-    return {*content_tokens(rest)} <= filler() | fillers() | {*tokens(label)}
+def _of_something_else(text: str, label: str) -> bool:
+    """Return whether a comparison is of a thing that no wording of a label has: *more oil* is not in `Exports`."""
+    said = explained()[0].get(label, frozenset())
+    things = (match[1] for match in _MORE_OF.finditer(masked(text).lower()))
+    return any({*map(stem, content_tokens(thing))} - said - filler() for thing in things)
 
 
 def _without_places(text: str, targets: tuple[Target, ...], empty: frozenset[str]) -> tuple[Target, ...]:
@@ -385,7 +386,8 @@ def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
     """Return the reading of the sentence that asks, or of the whole text if its label is the lexicon's."""
     rest = _ASIDE.sub(lambda match: " ".join([" ", *(each.written for each in mentions(match.group())), " "]), text)
     rest, whole = _measure_only(rest, operation), _measure_only(text, operation)
-    found = (read_twice(asking_sentences(rest), whole), read(rest))
+    calculates = operation != "lookup"
+    found = (read_twice(asking_sentences(rest), whole, calculates=calculates), read(rest, calculates=calculates))
     agreed = any(_same(target.label, found[1].label) for target in plain)
     return found[1] if agreed and found[1].sure > found[0].sure else found[0]
 
@@ -394,7 +396,9 @@ def _measure_only(text: str, operation: str) -> str:
     """Return a question without the words of the operation on what it asks for."""
     if operation != "lookup":
         text = _ARITHMETIC.sub(" ", text)
-    return re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", text)) if operation == "growth" else text
+    if operation == "growth":  # of a comparison, *population growth* is the measure
+        text = re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", GROWTH.sub(" ", text)))
+    return text
 
 
 def _same(a: str, b: str) -> bool:

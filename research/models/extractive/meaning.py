@@ -171,6 +171,15 @@ def labels() -> tuple[str, ...]:
     return tuple(label for label in _model()[0] if not label.startswith(MADE))
 
 
+@cache
+def figures() -> frozenset[str]:
+    """Return the labels whose values are figures, which alone can be compared and calculated with."""
+    import numpy as np
+
+    with np.load(WEIGHTS) as data:
+        return frozenset(map(str, data["figures"]))
+
+
 def masked(text: str, country: str = "{c}") -> str:
     """Return the text with `country` for the names of countries."""
     pieces, at = [], 0
@@ -195,20 +204,23 @@ def bare(text: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def read(text: str, by: Weights = MEASURED) -> Reading:
-    """Return the likeliest labels for a question."""
-    return _reading(text, probabilities(masked(text)), by)
+def read(text: str, by: Weights = MEASURED, *, calculates: bool = False) -> Reading:
+    """Return the likeliest labels for a question; those of figures only for one that `calculates`."""
+    shares = probabilities(masked(text))
+    if calculates:
+        shares = {label: share for label, share in shares.items() if label in figures() | {""}}
+    return _reading(text, shares, by)
 
 
-def read_twice(core: str, whole: str) -> Reading:
+def read_twice(core: str, whole: str, *, calculates: bool = False) -> Reading:
     """Return the likeliest labels for a sentence that asks, read alone and with the sentences around it.
 
     A sentence that names its country can be understood without the others, so they can only make it surer.
     """
-    alone = read(core)
+    alone = read(core, calculates=calculates)
     if core == whole:
         return alone
-    around = read(whole).shares
+    around = read(whole, calculates=calculates).shares
     both = {label: math.sqrt(share * around[label]) for label, share in alone.shares.items()}
     total = sum(both.values())
     found = _reading(core, {label: share / total for label, share in both.items()}, MEASURED, whole)

@@ -96,5 +96,4 @@ def _separate(question: str, parts: Sequence[str]) -> bool:
         return False  # what comes before the parts says what they are about
     if all(names) and len(set(map(frozenset, names))) > 1:
         return True
-    operation, linked = parse(question).operation, all(refers(part) for part in parts[1:])
-    return (operation == "lookup" or (operation == "compare" and linked)) and all(asks(part) for part in parts)
+    return parse(question).operation in ("lookup", "compare") and all(map(asks, parts))

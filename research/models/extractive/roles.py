@@ -16,7 +16,7 @@ from research.models.extractive.account import Answered, account, answers, in_on
 from research.models.extractive.asked import parts_of, without_cause
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
-from research.models.extractive.followup import compares, completed, refers
+from research.models.extractive.followup import carried, compares, completed, refers
 from research.models.extractive.grounding import understood
 from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose
@@ -90,12 +90,19 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         whole = completed(text, before.question if before else "", said, within=True)
         if before and compares(text):
             found.pop()
-        found.append(_each(evidence, whole, messages))
+        about = carried(whole, before.question) if before else ""  # `and when was the last election?`
+        solved_ = _each(evidence, about, messages)._replace(question=whole) if about else None
+        found.append(solved_ if solved_ and _goes_on(solved_.verdict) else _each(evidence, whole, messages))
     first = found[0].verdict
-    open_ = len(found) == 1 and not (first.actions or first.doubt or answers(first) or evidence.planned)
+    open_ = len(found) == 1 and not (_goes_on(first) or evidence.planned)
     if open_ and evidence.written != evidence.question and not refers(evidence.written):
         return [_each(evidence, evidence.written, messages)]  # perhaps it does not go on from the question before
     return found
+
+
+def _goes_on(verdict: Verdict) -> bool:
+    """Return whether a verdict is an answer, or what leads to one."""
+    return bool(verdict.actions or verdict.doubt or answers(verdict))
 
 
 def _each(evidence: Evidence, text: str, messages: Sequence[Message] | None) -> Solved:

@@ -28,7 +28,7 @@ _HEAD = re.compile(r"[^;()]*(?:\([^()\d][^()]*\))?[^;()]*(?:\([^()]*\d{4}[^()]*\
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _LIST = re.compile(r",(?!\d)")
 _NOT_COMPARED = re.compile(
-    r"\bdates?\b|telephone|\bFAX\b|coordinates|comparative|Exchange rates|mailing address|milestones|prefix|"
+    r"\bdates?\b|telephone$|\bFAX\b|coordinates|comparative|Exchange rates|mailing address|milestones|prefix|"
     r"administrative divisions|time difference|note|suffrage|term in office|naturalization|service age",
     re.IGNORECASE,
 )

@@ -18,7 +18,7 @@ from msgspec import Struct
 from research._util.glossary import chinese_places
 from research.search.library.comparisons import TITLE, Country, address, comparisons, country, slug
 
-_LAYOUT = 4
+_LAYOUT = 5
 """Version of the conversion; increased whenever it makes different text from the same data."""
 
 # Entities whose conventional short form is missing or ambiguous.
