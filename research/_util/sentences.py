@@ -14,6 +14,8 @@ _ABBREVIATIONS = frozenset(
 _STOP = re.compile(
     r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s{0,9}\[\d)"
 )
+_OPENED = re.compile(r"(?:^|[“\"「『])\s{0,9}$")
+"""Matches the start of a line or of a quote."""
 _TAIL = re.compile(r"\s*+(?:\[\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200}\]\s*+)+(?:[.。]\s*)?")
 _LAST, _NEXT = 30, 1_000
 """Characters examined before and after a full stop.  Untrusted text may be one very long line."""
@@ -45,7 +47,7 @@ def sentences_of(line: str) -> list[str]:
             last = re.findall(r"[\w.]{0,30}$", before[-_LAST:])[0].lower()
             abbreviated = last in _ABBREVIATIONS and not _TAIL.match(after)
             initial = re.fullmatch(r"[a-z]|(?:[a-z]\.)+[a-z]", last) and following[:1].isalnum()
-            numbered = last.isdigit() and len(last) <= 2 and not before[: -len(last)].strip()  # of a list
+            numbered = last.isdigit() and len(last) <= 2 and _OPENED.search(before[: -len(last)])  # of a list
             if abbreviated or (initial and not has_cjk(following[:1])) or numbered:
                 continue
         if tail := _TAIL.match(line, end):

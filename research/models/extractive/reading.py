@@ -22,8 +22,10 @@ _QUOTED = 3
 _BESIDE = 1.0
 """Most that the score of a second sentence may be below the best one's."""
 
-_IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?$|[是为]\s?$")
+_IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?|[是为]\s?")
 """The verb before what something is, or is limited to, set at and the like."""
+_COMPLEMENT = re.compile(r"(?:the|an?)\s[^,;:.()]{3,60}?(?=[,;:.(]|\s(?:which|who|that|because|but)\b)|[^，。；：（]{2,30}?(?=[，。；：（])")
+"""What a thing is: the words up to the end of their clause."""
 
 
 def read(prose: Prose) -> Reading | None:
@@ -51,7 +53,7 @@ def read(prose: Prose) -> Reading | None:
     return Reading(
         best=tuple(said.fact for said in best),
         others=tuple(others[n] for n in order),
-        span=first.things[0] if one else _figure(first, kind, prose) if stated else "",
+        span=_span(first, kind, prose, named=one) if stated else "",
         unknown=tuple(unknown),
         stated=stated,
     )
@@ -86,16 +88,23 @@ def _adds(said: Sentence, first: Sentence) -> bool:
     return not first.own - keys(first.page.title) - said.own or not said.own <= first.own
 
 
-def _figure(said: Sentence, kind: Kind | None, prose: Prose) -> str:
-    """Return the figure that a sentence states right behind its verb, whose subject is all that is asked about."""
-    if kind not in (None, "name", "number"):
-        return ""
+def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> str:
+    """Return the short answer in a sentence, empty if that is not clear: what it says a thing is, or its only thing.
+
+    A sentence says it right behind its verb, where the subject is all that is asked about.
+    """
     line, asked = said.fact.line, prose.wanted.asked - keys(said.page.title)
-    for each in quantities(line):
-        verb = _IS.search(line[: each.start])
-        if verb and each.kind == "number" and not each.weak and asked <= keys(line[: verb.start()]):
-            return line[each.start : each.end]
-    return ""
+    if kind in (None, "name", "number"):
+        for verb in _IS.finditer(line):
+            if not asked <= keys(line[: verb.start()]):
+                continue
+            figure = next((q for q in quantities(line) if q.start == verb.end() and q.kind == "number"), None)
+            if figure and not figure.weak:
+                return line[figure.start : figure.end]
+            if kind != "number" and (stated := _COMPLEMENT.match(line, verb.end())):
+                return stated[0]
+    figures = kind == "name" and any(q.kind == "number" for q in quantities(line))
+    return said.things[0] if named and not figures else ""
 
 
 def _section(best: Sequence[Sentence]) -> list[Sentence]:
