@@ -191,7 +191,11 @@ def figures() -> NDArray[np.str_]:
     found = set[str]()
     for document in documents():
         kind, _, label = document.title.partition(" · ")
-        said = [label] if kind == TITLE else re.findall(r"^([^:\n]+?),? (?:1[5-9]|20)\d\d: (?=[-$\d])", document.text, re.M)
+        said = (
+            [label]
+            if kind == TITLE
+            else re.findall(r"^([^:\n]+?),? (?:1[5-9]|20)\d\d: (?=[-$\d])", document.text, re.M)
+        )
         found.update(said)
     return np.array(sorted(found & {entry.label for entry in entries()}))
 

@@ -226,7 +226,11 @@ def test_a_part_that_refers_to_the_one_before_it_is_answered(
     [
         ("Which has lower unemployment, Portugal or Greece?", "And Spain?", "Portugal"),
         ("Which country in Africa has the largest population?", "What is its capital?", "Abuja"),
-        ("Which five countries have the highest GDP per capita?", "And the lowest?", ""),
+        (
+            "Which five countries have the highest GDP per capita?",
+            "And the lowest?",
+            "Yemen, South Sudan, North Korea, Eritrea, Burundi",
+        ),
         ("Which country in Europe has the highest unemployment?", "And in Asia?", "Jordan"),
         ("What is the area of Brazil?", "Is it bigger than Australia?", "Yes."),
         ("葡萄牙的预期寿命是多少？", "和希腊相比呢？", "葡萄牙 81.9岁；希腊 81.9岁"),

@@ -129,7 +129,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     shown = chinese.verdict(verdict) if has_cjk(text) else verdict
     joint = _joint(text)
     if (first := shown.ranked) and first.ranking.kind == "top" and asked[0].kind != "number":
-        return joint.join(row.name for row in first.rows) if first.ranking.first == 1 and first.count <= TIED else ""
+        between = joint if first.ranking.first == 1 else "、" if has_cjk(text) else ", "
+        return between.join(row.name for row in first.rows) if first.count <= TIED else ""
     lines = [
         line for line in text.split(_EVIDENCE)[0].splitlines() if "**" in line and not line.startswith(("|", "- "))
     ]

@@ -316,7 +316,7 @@ def _target(
     doubted = AGREE if plain and plain[0].label in _LOOSE else OVERRULE
     if single and plain and (found.sure < LEAST or (len(plain) > 1 and made(text).any > SEVERAL)):
         return (), tuple(dict.fromkeys([*(target.label for target in plain), *found.ranked]))
-    if not single and plain and _of_something_else(text, plain[0].label):
+    if operation == "compare" and plain and _of_something_else(text, plain[0].label):
         return (), found.ranked
     if clean and whole and (agreed or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
@@ -369,6 +369,14 @@ def _of_something_else(text: str, label: str) -> bool:
     return any({*map(stem, content_tokens(thing))} - said - filler() for thing in things)
 
 
+def _explained(text: str, label: str) -> bool:
+    """Return whether a label has every telling word of a comparison: *Catholic* is not in `Population, total`."""
+    rest = YEAR.sub(" ", masked(text, "")).lower()
+    for concept in concepts():
+        rest = concept.pattern.sub(" ", rest) if concept.label == label else rest
+    return {*content_tokens(rest)} <= filler() | fillers() | {*tokens(label)}
+
+
 def _without_places(text: str, targets: tuple[Target, ...], empty: frozenset[str]) -> tuple[Target, ...]:
     """Return the targets without `empty` words, and those of countries, which lower-case questions leave among the others."""
     said = empty | {token for mention in mentions(text) for token in tokens(mention.written)}
@@ -386,7 +394,10 @@ def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
     """Return the reading of the sentence that asks, or of the whole text if its label is the lexicon's."""
     rest = _ASIDE.sub(lambda match: " ".join([" ", *(each.written for each in mentions(match.group())), " "]), text)
     rest, whole = _measure_only(rest, operation), _measure_only(text, operation)
-    calculates = operation != "lookup"
+    more = any(
+        each.label in _LOOSE and not _explained(text, each.label) for each in plain
+    )  # perhaps no figure is meant
+    calculates = operation not in ("lookup", "count") and not more
     found = (read_twice(asking_sentences(rest), whole, calculates=calculates), read(rest, calculates=calculates))
     agreed = any(_same(target.label, found[1].label) for target in plain)
     return found[1] if agreed and found[1].sure > found[0].sure else found[0]

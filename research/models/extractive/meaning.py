@@ -208,7 +208,7 @@ def read(text: str, by: Weights = MEASURED, *, calculates: bool = False) -> Read
     """Return the likeliest labels for a question; those of figures only for one that `calculates`."""
     shares = probabilities(masked(text))
     if calculates:
-        shares = {label: share for label, share in shares.items() if label in figures() | {""}}
+        shares = {label: share for label, share in shares.items() if label in {*figures(), *wholes(), ""}}
     return _reading(text, shares, by)
 
 

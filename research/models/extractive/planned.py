@@ -9,6 +9,7 @@ from research.models.extractive import chinese
 from research.models.extractive.asked import asks, parts_of
 from research.models.extractive.followup import refers, says_nothing
 from research.models.extractive.grounding import weighs_only
+from research.models.extractive.kinds import kind_of
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target, parse
 from research.text import has_cjk
@@ -96,4 +97,6 @@ def _separate(question: str, parts: Sequence[str]) -> bool:
         return False  # what comes before the parts says what they are about
     if all(names) and len(set(map(frozenset, names))) > 1:
         return True
+    if parse(question).operation == "compare" and not all(refers(part) or kind_of(part) for part in parts[1:]):
+        return False
     return parse(question).operation in ("lookup", "compare") and all(map(asks, parts))

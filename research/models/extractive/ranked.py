@@ -142,7 +142,7 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
         return Ranked(ranking, label, (), covered=_covered(found), heads=(stated[0],), value=stated[0].value), False
     if ranking.kind == "median" or (ranking.kind == "sum" and len(stated) < len(found)):
         return None
-    rows = [row for each in found for row in each.rows if row.rank]
+    rows = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
     values = [row.amount.value for row in rows]
     total = sum(values, Decimal(0))
     like = [row.amount for row in rows]
@@ -151,7 +151,8 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     computed = finder.compute(f"print(round(sum([{listed}]){by}, 4))", "Calculate over all countries.")
     result = round(total / len(values), 2) if by else total
     heads = () if by or ranking.group else tuple(stated)
-    return Ranked(ranking, label, (), covered=_covered(found), heads=heads, value=written(result, like)), computed
+    shown = tuple(rows) if ranking.group else ()
+    return Ranked(ranking, label, shown, covered=_covered(found), heads=heads, value=written(result, like)), computed
 
 
 def _covered(found: Sequence[Table]) -> tuple[Coverage, ...]:

@@ -24,7 +24,9 @@ _BESIDE = 1.0
 
 _IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?|[是为]\s?")
 """The verb before what something is, or is limited to, set at and the like."""
-_COMPLEMENT = re.compile(r"(?:the|an?)\s[^,;:.()]{3,60}?(?=[,;:.(]|\s(?:which|who|that|because|but)\b)|[^，。；：（]{2,30}?(?=[，。；：（])")
+_COMPLEMENT = re.compile(
+    r"(?:the|an?)\s[^,;:.()]{3,60}?(?=[,;:.(]|\s(?:which|who|that|because|but)\b)|[^，。；：（]{2,30}?(?=[，。；：（])"
+)
 """What a thing is: the words up to the end of their clause."""
 
 

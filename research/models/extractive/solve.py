@@ -193,9 +193,11 @@ class Solver:
     def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = _ends(self.finder, subjects[0], targets[0])
         whole = _YEARS.search(self.question.text)
-        pairs: list[tuple[Finding, Finding]] = []
+        pairs, series = list[tuple[Finding, Finding]](), list[Finding | None]()
         for subject in subjects:
             wanted = years or self.finder.years_of(subject, targets[0])[0 if whole else -2 :]
+            if len(subjects) == 1 and len(wanted) > 2:
+                series = [self.finder.find(subject, targets[0], year, numeric=True) for year in wanted]
             ends = [self.finder.find(subject, targets[0], y, numeric=True) for y in (wanted[0], wanted[-1])]
             pairs += [(ends[0], ends[1])] if ends[0] and ends[1] else []
         if self.finder.actions:
@@ -207,7 +209,7 @@ class Solver:
             if obstacle := hindrance([before.fact, after.fact]):
                 return self._end(list(dict.fromkeys(findings)), hindrance=obstacle)
         code = "\n".join(change(before.fact, after.fact) for before, after in pairs)
-        return self._computed(findings, code, "Calculate the change.")
+        return self._computed(findings, code, "Calculate the change.", group=tuple(filter(None, series)))
 
     def _listed(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         """Return the figures of several things that are not weighed; of two also the difference and ratio."""
@@ -288,9 +290,9 @@ class Solver:
     def _more(self) -> Verdict:
         return self.finder.more()
 
-    def _computed(self, findings: Sequence[Finding], code: str, thought: str, chosen: str = "") -> Verdict:
+    def _computed(self, findings: Sequence[Finding], code: str, thought: str, **more: Any) -> Verdict:
         computed = self.finder.compute(code, thought)
-        return self._more() if self.finder.actions else self._end(findings, computed=computed, chosen=chosen)
+        return self._more() if self.finder.actions else self._end(findings, computed=computed, **more)
 
     def _end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
         return self.finder.end(findings, **more)

@@ -53,7 +53,7 @@ class Ranked(Struct, frozen=True):
     ranking: Ranking
     label: str
     rows: tuple[Row, ...]
-    """The countries asked for, in order; those that pass the threshold; empty for a sum or a mean."""
+    """The countries asked for, in order; those that pass the threshold; for a sum or a mean, the members of a group."""
     count: int = 0
     """How many they are; more than the rows, if equal figures are not all listed."""
     after: tuple[Row, ...] = ()
@@ -142,7 +142,7 @@ class Verdict(Struct, frozen=True):
     chosen: str = ""
     """The member of the group, or the winner of the comparison."""
     group: tuple[Finding, ...] = ()
-    """The list that the group was read from, and the figure of each member."""
+    """The list that the group was read from, and the figure of each member; for a change, that of each year."""
     missing: tuple[str, ...] = ()
     """Parts of the question that were searched and not found."""
     quotes: tuple[Fact, ...] = ()

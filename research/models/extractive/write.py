@@ -21,14 +21,15 @@ from research.models.extractive.write_table import tabular
 _WORDS = {
     "en": {
         "language": "en",
-        "rose": "rose by",
-        "climbed": "rose by",
-        "fell": "fell by",
-        "narrowed": "(a negative figure) narrowed by",
-        "widened": "(a negative figure) widened by",
+        "rose": "rose by ",
+        "climbed": "rose by ",
+        "fell": "fell by ",
+        "narrowed": "(a negative figure) narrowed by ",
+        "widened": "(a negative figure) widened by ",
         "same": "did not change",
         "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
+        "series": "| Year | {label} |\n|---|---|",
         "difference": "The difference in {label} is {d}.",
         "sum_of": "The {label} of {names} together: {s}.",
         "equal": "{names} have the same {label}: {value} [{n}].",
@@ -115,6 +116,7 @@ _WORDS = {
         "same": "没有变化",
         "points": "个百分点",
         "from": "从{y}年的{a} [{m}] 到{z}年的{b} [{n}]",
+        "series": "| 年份 | {label} |\n|---|---|",
         "difference": "{names}的{label}相差{d}。",
         "sum_of": "{names}的{label}合计{s}。",
         "equal": "{names}的{label}相同，都是{value} [{n}]。",
@@ -353,7 +355,7 @@ def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
         deficit = one.value < 0 and two.value <= 0 and not one.percent
         up = "climbed" if one.percent else "rose"
         way = ("narrowed" if change > 0 else "widened") if deficit else (up if change > 0 else "fell")
-        verb = w["same"] if change == 0 else f"{w[way]} **{amount}**"
+        verb = w["same"] if change == 0 else f"**{w[way]}{amount}**"
         if relative and change:
             verb += f" ({absolute})"
         span = w["from"].format(
@@ -365,7 +367,10 @@ def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
             n=after.fact.n,
         )
         lines.append(w["grown"].format(subject=f"**{after.subject}**", label=label, verb=verb, span=span))
-    return lines
+    series = [f"| {year_of(each.fact)} | {plain_of(each.fact)} [{each.fact.n}] |" for each in verdict.group]
+    return (
+        [*lines, "\n".join([w["series"].format(label=bare(verdict.group[0].fact.label)), *series])] if series else lines
+    )
 
 
 def _percent(change: Decimal, w: dict[str, str]) -> str:
@@ -428,8 +433,8 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
         gap = written(abs(values[0] - values[1]), amounts, w, label, points=True)
         lines.append(w["difference"].format(d=f"**{gap}**", **named) + marks)
         if has_ratio(amounts):
-            a, b = (finding.subject for finding in findings)
-            ratio = w["times"].format(r=plain(rounded(values[0] / values[1], 2)))
+            (more, a), (less, b) = sorted(zip(values, (each.subject for each in findings), strict=True), reverse=True)
+            ratio = w["times"].format(r=plain(rounded(more / less, 2)))
             lines.append(w["as_many"].format(a=a, b=b, r=ratio, label=label) + marks)
     years = [(finding.subject, year_of(finding.fact)) for finding in findings]
     if len({year for _, year in years if year}) > 1:

@@ -43,9 +43,10 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         names = _listed(found.rows[:NAMED]) + (" …" if len(found.rows) > NAMED else "") or "–"
         lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names, **named))
     else:
-        cited = found.heads or tuple(each.fact for each in found.covered)
+        cited = found.heads or tuple(each.fact for each in (found.rows or found.covered))
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
         lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
+        lines += [_table(found, named, w)] if found.rows else []
     if group:
         if found.without:
             lines.append(w["without"].format(names=chinese.listed([_named(name, w) for name in found.without], w)))
