@@ -17,6 +17,7 @@ from research.citations import Ledger
 from research.citations.judges import Judges
 from research.errors import LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Base, Event
+from research.plugins import tool_of
 from research.types import Embedder, Forecast, Model, Observation, Outcome, Passage, ToolCall
 from research.web.url_guard import UrlGuard
 
@@ -120,7 +121,7 @@ class RunContext:
         self.failure = ""
         """Why the latest agent failed; empty if none has."""
         self.computed: list[str] = []
-        """What the python tool printed: numbers that an answer may state without a source."""
+        """What was calculated: numbers that an answer may state without a source."""
         self._replay()
 
     def _replay(self) -> None:
@@ -136,9 +137,14 @@ class RunContext:
             self.meter.spend_tool_calls(len(each.observations))
             by_id = {seen.call_id: seen for seen in each.observations}
             self.tool_calls += [(call, by_id[call.id]) for call in each.reply.calls]
-            self.computed += [
-                seen.text for seen in each.observations if seen.name == "python" and seen.ok and not seen.edited
-            ]
+            for seen in each.observations:
+                if not seen.edited:
+                    self.note_computed(seen)
+
+    def note_computed(self, seen: Observation) -> None:
+        """Note what a tool has calculated; an answer may state it."""
+        if seen.ok and tool_of(seen.name).calculates:
+            self.computed.append(seen.text)
 
     def add_user_text(self, text: str) -> None:
         """Record what the user wrote; URLs in it may be visited."""

@@ -11,6 +11,7 @@ import msgspec
 from research import citations
 from research.agent import prompts
 from research.agent.context import RunContext, Steps
+from research.defaults import RECALL
 from research.errors import ToolError
 from research.events.events import Recalled, Remembered, Warned
 from research.events.recipe import RECALL_MOST, Recipe
@@ -34,11 +35,11 @@ def recall(question: str, recipe: Recipe, context: RunContext) -> Steps[None]:
         with suppress(*recalling.MEMORY_ERRORS):  # recording the use may fail; the entries are still valid
             memory.touch([passage.memory for passage in found.passages if passage.memory])
     except (*recalling.MEMORY_ERRORS, ToolError) as error:
-        seen = Observation("", "recall", str(error), ok=False)
+        seen = Observation("", RECALL, str(error), ok=False)
     else:
         sources = tuple(context.ledger.add(each) for each in found.passages if not context.tools.refusal(each))
         text = citations.tool_result_text(found.text, sources)
-        seen = Observation("", "recall", text, sources=sources, private=found.private)
+        seen = Observation("", RECALL, text, sources=sources, private=found.private)
     context.recalled = seen
     context.guard.observe(seen)
     yield Recalled(query=question, observation=seen)

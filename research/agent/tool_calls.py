@@ -156,8 +156,7 @@ class ToolCalls:
                     context.tool_calls.append((call, seen))
                     if self._novelty:
                         self._novelty.remember(seen)
-                if seen.name == "python" and seen.ok:
-                    context.computed.append(seen.text)
+                context.note_computed(seen)
         context.check_stop()
         return tuple(observations)
 

@@ -160,7 +160,7 @@ def supervisor(
         Conclusion,
         FinishReport,
     ]
-    ours = {*plugins.tool.names(), ASK_USER} - {"search"}
+    ours = {ASK_USER, *(each.id for each in plugins.tool.all() if each.scholar or not each.searches)}
     run.offer([*(tool for tool in run.tools if tool.name not in ours), *map(_spec, models)])
     run.instruct(mcp_prompt)
     scopes = yield from _outline(run, planning)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from research.agent.context import Steps
 from research.agent.run import Run
 from research.agent.work import Loop, Work
-from research.plugins import Range, framework
+from research.plugins import Range, framework, tool_of
 from research.text import numbers
 from research.types import Answer, ToolSpec
 
@@ -60,5 +60,5 @@ def _complexity(question: str) -> int:
 
 def _offered(run: Run, offer: str) -> list[ToolSpec] | None:
     if offer == "search first" and run.transcript.length == 0:
-        return [tool for tool in run.tools if tool.name == "search"] or None
+        return [tool for tool in run.tools if tool_of(tool.name).searches and not tool_of(tool.name).scholar] or None
     return None

@@ -194,7 +194,7 @@ def _best_links(links: Sequence[Link], goal: str) -> str:
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
-@tool("Visit")
+@tool("Visit", reads=True)
 def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Read one document of the library or a web page, reduced to what serves the goal."""
     return VisitTool(

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from research import defaults
+from research import defaults, plugins
 from research._util.said import say, speaking
 from research.auditing import reading
 from research.auditing.record import Record
@@ -84,7 +84,7 @@ def recipe_for(
         model=model,
         judge=judge,
         budget=budget,
-        tools=("search", "visit") if search else ("visit",),
+        tools=[name for name in defaults.AUDIT_TOOLS if search or not plugins.tool_of(name).searches],
         search=search,
         folders=chosen,
         options=options,
