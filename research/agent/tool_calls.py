@@ -56,7 +56,7 @@ class ToolCalls:
         self.context = context
         self._actions: list[str] = []
         self._hinted = False
-        self._novelty = Novelty(context.embedder) if novelty else None
+        self._novelty = Novelty(context.services.embedder) if novelty else None
         self._stale = 0
         """Rounds in a row that added nothing."""
         self._told_stale = False

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from research.agent.context import Steps
+from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.agent.work import Loop, Work
 from research.plugins import Range, framework, tool_of
@@ -43,7 +44,7 @@ def tool_rounds(
     while run.transcript.length < limit:
         if run.prompt_tokens > 3 * max_tokens:
             return (yield from run.conclude("tokens"))
-        reply = yield from run.ask(tools=_offered(run, offer), rounds=limit)
+        reply = yield from run.ask(tools=_offered(run, offer), terms=Terms(rounds=limit))
         if reply.answer:
             return Answer.of(reply)
         observations = yield from run.use(reply)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from research.agent.budget import Meter
-from research.agent.context import RunContext
+from research.agent.context import RunContext, Services
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
 from research.agent.protocols.native import Native
@@ -76,7 +76,7 @@ class Says:
 
 def run(memory: Memory, model: Any, *tools: Tool, **recipe: Any) -> list[Event]:
     box = Toolbox([*tools, RecallTool(lambda: memory)])
-    shared = RunContext(lambda name: model, box, meter=Meter(Budget()), memory=lambda: memory)
+    shared = RunContext(lambda name: model, box, meter=Meter(Budget()), services=Services(memory=lambda: memory))
     made: list[Event] = []
     for event in execute(Run(QUESTION, Recipe(model="says", **recipe), shared), "run", lambda: made):
         made.append(event)
