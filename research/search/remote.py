@@ -89,7 +89,6 @@ class Remote:
     def json(
         self,
         kind: type[T],
-        method: str,
         path: str,
         *,
         params: Mapping[str, str | int] | None = None,
@@ -97,7 +96,8 @@ class Remote:
         headers: Mapping[str, str] | None = None,
         explain: Explain = _nothing_special,
     ) -> T:
-        """Send a request and decode the JSON response as a `kind`.  Raises `ToolError`."""
+        """Send a GET request, or POST a `body`, and decode the JSON response as a `kind`.  Raises `ToolError`."""
+        method = "GET" if body is None else "POST"
         sending = {"params": params, "json": body, "headers": headers}
         read: Callable[[bytes], T] = partial(decoding.decode, kind=kind)
         return self._ask(read, method, path, "application/json", explain, sending)

@@ -63,7 +63,7 @@ class JinaReader:
         if private:
             return fetch(target, policy=policy)
         body = {"url": target}
-        data = self._remote.json(_Envelope, "POST", "/", body=body, headers=self._headers, explain=_explain).data
+        data = self._remote.json(_Envelope, "/", body=body, headers=self._headers, explain=_explain).data
         if data is None or not (data.content or "").strip():
             why = self._remote.mask(" ".join(((data and data.warning) or "").split()))
             raise ToolError(

@@ -66,7 +66,7 @@ def by_visit(port: int) -> None:
 
 
 def by_search(port: int) -> None:
-    Remote("x", f"http://127.0.0.1:{port}").json(dict[str, Any], "GET", "/", params={"q": "heron"})
+    Remote("x", f"http://127.0.0.1:{port}").json(dict[str, Any], "/", params={"q": "heron"})
 
 
 def by_socket(port: int) -> None:
