@@ -19,8 +19,9 @@ from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.followup import standing
 from research.models.extractive.places import usual
+from research.models.extractive.words import readable
 from research.plugins import tool_of
-from research.text import enclosed, readable, tokens
+from research.text import enclosed, tokens
 from research.types import Message
 from research.web.table_text import ROW
 
