@@ -23,6 +23,7 @@ PAGES_READ = "Also searches copies of web pages that earlier runs have read."
 FACTBOOK_LANGUAGE = "The World Factbook in the library is in English: search it with English words."
 """A line in the description of the tool `search` where it searches the Factbook."""
 AUDIT_TOOLS = ("search", "visit")
+"""The tools of the check of a report, which searches only where it has documents to search."""
 TOOLS = (*AUDIT_TOOLS, "python")
 """The tools of a run whose recipe names none; `QUERY` joins them where a collection has a table."""
 QUERY = "query"
