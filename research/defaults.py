@@ -22,12 +22,16 @@ PAGES_READ = "Also searches copies of web pages that earlier runs have read."
 """A line in the description of the tool `search` where it searches them."""
 FACTBOOK_LANGUAGE = "The World Factbook in the library is in English: search it with English words."
 """A line in the description of the tool `search` where it searches the Factbook."""
-TOOLS = ("search", "visit", "python")
+AUDIT_TOOLS = ("search", "visit")
+"""The tools of the check of a report, which searches only where it has documents to search."""
+TOOLS = (*AUDIT_TOOLS, "python")
 """The tools of a run whose recipe names none; `QUERY` joins them where a collection has a table."""
 QUERY = "query"
-PROMPT_TOOLS = ("search", "scholar", "visit", QUERY, "recall", "python")
+RECALL = "recall"
+"""The tool whose result a run starts with where its recipe recalls."""
+PROMPT_TOOLS = ("search", "scholar", "visit", QUERY, RECALL, "python")
 """Our tools in the order in which the system prompt lists them."""
-ORDER = (*FRAMEWORKS, *CONTEXTS, *TOOLS, QUERY, "scholar", "recall")
+ORDER = (*FRAMEWORKS, *CONTEXTS, *TOOLS, QUERY, "scholar", RECALL)
 
 COMPARED = (
     (FRAMEWORK, CONTEXT),

@@ -82,10 +82,28 @@ class ContextStrategy(Entry, frozen=True, kw_only=True):
 
 
 class ToolEntry(Entry, frozen=True, kw_only=True):
-    """A tool: `(host, recipe, stop) -> Tool` (see `tools.host`)."""
+    """A tool: `(host, recipe, stop) -> Tool` (see `tools.host`), whose spec has the same name.
+
+    What says nothing of itself, such as a tool of an MCP server, may do anything with its arguments and results.
+    """
 
     calculates: bool = False
-    """Its results follow from its arguments alone, so that a recorded world has no part in them."""
+    """Its results follow from its arguments alone: a recorded world has no part in them, and an answer may state them."""
+    searches: bool = False
+    """It finds sources by its argument `query`, which it sends to services that the user set up and to nobody else."""
+    scholar: bool = False
+    """It asks the services that the recipe's `scholar` names."""
+    library: bool = False
+    """It works with the sources that the recipe's `search` and `folders` name."""
+    recalls: bool = False
+    """It searches the memory."""
+    reads: bool = False
+    """It opens its argument `url`, of which it sends no fragment, and asks a site for a page once in a run."""
+
+    @property
+    def ignores_urls(self) -> bool:
+        """Whether urls in its arguments are words like any others to it."""
+        return self.calculates or self.searches or self.recalls
 
 
 class Provider(Entry, frozen=True, kw_only=True):
@@ -157,7 +175,10 @@ def broken() -> list[Broken]:
 @derived
 def provider_of(model: str) -> Provider:
     """Return the provider of the model `PROVIDER:NAME`; one that is not here (an endpoint's, a saved run's) has no traits."""
-    try:
-        return provider.get(model.partition(":")[0])
-    except ConfigError:
-        return Provider(id="", title="", summary="", function=lambda name, host: None, options=())
+    return provider.traits(model.partition(":")[0])
+
+
+@derived
+def tool_of(name: str) -> ToolEntry:
+    """Return the tool of that name; one that is not here (an MCP server's, a framework's, a saved run's) has no traits."""
+    return tool.traits(name)

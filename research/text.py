@@ -35,28 +35,6 @@ STOP_WORDS = frozenset(
 """English and Chinese words that carry no topic."""
 
 
-_MOST_OF_A_QUESTION = 4_000
-_RUN = re.compile(r"([^\w\n]|_)\1{8,}")
-
-
-def wrap(text: str, limit: int = 2_000) -> list[str]:
-    """Return a text in pieces of at most `limit` characters, cut at white space where there is some."""
-    pieces = []
-    while len(text) > limit:
-        cut = max(text.rfind(" ", limit // 2, limit), 0) or limit
-        pieces.append(text[:cut])
-        text = text[cut:].lstrip()
-    return [*pieces, text]
-
-
-def readable(text: str) -> str:
-    """Return the text as rules read it: its first 4,000 characters, with at most eight equal marks or spaces in a row.
-
-    Rules search a question many times.  A model still receives all of it.
-    """
-    return _RUN.sub(lambda run: run.group()[:8], text[:_MOST_OF_A_QUESTION])
-
-
 def has_cjk(text: str) -> bool:
     return _CJK.search(text) is not None
 

@@ -137,6 +137,13 @@ class Registry(Generic[E]):
             raise ConfigError(str(self._broken[name]))
         raise ConfigError(f"unknown {self.what} {name!r}; known: {', '.join(self.names())}")
 
+    def traits(self, name: str) -> E:
+        """Return the entry of that name, or one without traits if there is none."""
+        try:
+            return self.get(name)
+        except ConfigError:
+            return self.kind(id="", title="", summary="", function=self.get, options=())
+
     def all(self) -> list[E]:
         """Return all entries, imported; those that cannot be loaded are in `broken()` instead."""
         self.broken()

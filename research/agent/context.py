@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct, field
+
 from research._util.egress import Egress
 from research.agent.budget import Meter
 from research.agent.cut_prompts import CutPrompts
@@ -17,6 +19,7 @@ from research.citations import Ledger
 from research.citations.judges import Judges
 from research.errors import LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Base, Event
+from research.plugins import tool_of
 from research.types import Embedder, Forecast, Model, Observation, Outcome, Passage, ToolCall
 from research.web.url_guard import UrlGuard
 
@@ -46,6 +49,29 @@ def if_possible(steps: Steps[T]) -> Steps[T | None]:
         raise
 
 
+class Services(Struct, frozen=True):
+    """What the workbench does for a run."""
+
+    embedder: Callable[[], Embedder] | None = None
+    """Returns the encoder that compares texts; None: they are compared by words."""
+    memory: Callable[[], Memory] | None = None
+    """Returns the user's memory; None: the run has none."""
+    still_says: SourceCheck = lambda entry: True
+    """Whether the source of a memory entry still contains its quote."""
+    rate_limit: Callable[[str, int], float] = lambda model, tokens: 0.0
+    """Reserves a request with so many tokens to a model; returns the seconds to wait for it."""
+    judges: Judges = field(default_factory=Judges)
+    """The verifiers, their thresholds, and what they said before."""
+    forecast: Callable[[str], Forecast | None] = lambda question: None
+    """Returns what a run about this question is expected to take; None if that is unknown."""
+    kind: Callable[[Passage], str] = lambda passage: ""
+    """Returns what kind of publisher speaks (`Source.kind`)."""
+    notices: Sequence[str] = ()
+    """Warnings for the user before the first round, such as a tool that is withheld."""
+    home: str = ""
+    """The folder of all data, for other processes of the workbench that work on this run."""
+
+
 class RunContext:
     """Models, tools, budget, journal and sources of a run: one for the main agent and all its children."""
 
@@ -59,25 +85,14 @@ class RunContext:
         """What the run may send, and what it has sent."""
         return Egress()
 
-    home = ""
-    """The folder of all data, for other processes of the workbench that work on this run."""
-
     def __init__(
         self,
         models: Callable[[str], Model],
         tools: Toolbox,
-        *,
         meter: Meter,
         journal: Journal | None = None,
         stop: threading.Event | None = None,
-        notices: Sequence[str] = (),
-        embedder: Callable[[], Embedder] | None = None,
-        memory: Callable[[], Memory] | None = None,
-        still_says: SourceCheck = lambda entry: True,
-        rate_limit: Callable[[str, int], float] = lambda model, tokens: 0.0,
-        judges: Judges | None = None,
-        forecast: Callable[[str], Forecast | None] = lambda question: None,
-        kind: Callable[[Passage], str] = lambda passage: "",
+        services: Services | None = None,
     ) -> None:
         self.models = models
         """Returns the model of a name such as `extractive` or `openai:NAME`."""
@@ -88,29 +103,16 @@ class RunContext:
         """Set from outside to stop the run within one call in flight."""
         self.pause = threading.Event()
         """Set from outside to pause the run after the call in flight."""
-        self.notices = notices
-        """Warnings for the user before the first round, such as a tool that is withheld."""
-        self.ledger = Ledger(self.journal.sources, kind)
+        self.services = services or Services()
+        self.ledger = Ledger(self.journal.sources, self.services.kind)
         self.guard = UrlGuard(self.journal.history)
         """Decides which URLs may be visited once the run has seen private data."""
-        self.embedder = embedder
-        """Returns the encoder that helps to check citations."""
-        self.memory = memory
-        """Returns the user's memory."""
-        self.still_says = still_says
-        """Whether the source of a memory entry still contains its quote."""
         self.recalled = self.journal.recalled
         """What the memory returned before the first round; None if it was not searched."""
-        self.forecast = forecast
-        """Returns what a run about this question is expected to take; None if that is unknown."""
         self._open_question: tuple[str, str, str] | None = None
         """Prompt, agent and site of the question that the run waits for."""
         self.user_texts: list[str] = []
         """The question and the user's replies."""
-        self.judges = judges or Judges()
-        """The verifiers, their thresholds, and what they said before."""
-        self.rate_limit = rate_limit
-        """Reserves a request with so many tokens to a model; returns the seconds to wait for it."""
         self.warned_of_rate_limit = False
         """Whether a warning said that requests wait for the rate limit."""
         self.warned_parameters: set[tuple[str, str]] = set()
@@ -120,7 +122,7 @@ class RunContext:
         self.failure = ""
         """Why the latest agent failed; empty if none has."""
         self.computed: list[str] = []
-        """What the python tool printed: numbers that an answer may state without a source."""
+        """What was calculated: numbers that an answer may state without a source."""
         self._replay()
 
     def _replay(self) -> None:
@@ -136,9 +138,14 @@ class RunContext:
             self.meter.spend_tool_calls(len(each.observations))
             by_id = {seen.call_id: seen for seen in each.observations}
             self.tool_calls += [(call, by_id[call.id]) for call in each.reply.calls]
-            self.computed += [
-                seen.text for seen in each.observations if seen.name == "python" and seen.ok and not seen.edited
-            ]
+            for seen in each.observations:
+                if not seen.edited:
+                    self.note_computed(seen)
+
+    def note_computed(self, seen: Observation) -> None:
+        """Note what a tool has calculated; an answer may state it."""
+        if seen.ok and tool_of(seen.name).calculates:
+            self.computed.append(seen.text)
 
     def add_user_text(self, text: str) -> None:
         """Record what the user wrote; URLs in it may be visited."""

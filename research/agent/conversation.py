@@ -14,6 +14,7 @@ from research.agent.asking import ASK_USER, ask_user_spec
 from research.agent.context import RunContext
 from research.agent.follow_up import PROMPT_ROOM, earlier_findings
 from research.agent.fork import translated
+from research.agent.model_call import USUAL
 from research.agent.protocols.protocol import CallProtocol
 from research.agent.protocols.tagged import write_call
 from research.citations import cited
@@ -41,10 +42,8 @@ class Conversation:
         """Whether results in that request repeat what earlier ones show."""
         self._instructions = ""
         """What the framework adds to the system prompt."""
-        self._must_act = False
-        """Whether the request that is being made can only be answered by a call, `final_answer` among them."""
-        self._must_call = False
-        """Whether the request that is being made asks for a call."""
+        self._terms = USUAL
+        """Those of the request that is being made."""
         self._rounds = 0
         """Rounds that the framework allows, which the prompt states; 0: it does not."""
         self._own_protocol = self.protocol.name
@@ -121,7 +120,7 @@ class Conversation:
         if self._rounds:
             system += "\n\n" + prompts.text("rounds", self.language, rounds=str(self._rounds))
         system += self.budget()
-        if not (self._own_prompt or self._must_act or self._must_call):  # tools have fields for it
+        if not (self._own_prompt or self._terms.must_act or self._terms.must_call):  # tools have fields for it
             system += "\n\n" + prompts.text("account", self.language)
         if self._alone:
             system += "\n\n" + prompts.text("assume", self.language)
@@ -137,9 +136,9 @@ class Conversation:
 
     def _calling(self) -> str:
         """Return which text tells the model how to call, so that it never contradicts the framework's prompt."""
-        if self._must_call:
+        if self._terms.must_call:
             return f"{self.protocol.name}_must_call"
-        calling = "must_act" if self._must_act else self.protocol.name
+        calling = "must_act" if self._terms.must_act else self.protocol.name
         reports = not self._own_prompt and plugins.framework.get(self.recipe.framework).writes_report
         return f"{calling}_report" if reports else calling
 

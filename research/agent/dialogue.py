@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import msgspec
 
@@ -14,14 +13,14 @@ from research.agent import prompts
 from research.agent.asking import asks_user
 from research.agent.context import MAIN, RunContext, Steps
 from research.agent.conversation import Conversation
-from research.agent.model_call import ModelCalls, Prompt, Reads
+from research.agent.model_call import USUAL, ModelCalls, Prompt, Reads, Terms
 from research.agent.parsing.calls import FINAL_ANSWER
 from research.agent.parsing.leaks import calls_in
 from research.errors import FormatError, ProviderError
 from research.events.branches import step_purposes
 from research.events.events import ReportUpdated, Warned
 from research.events.recipe import Recipe
-from research.events.transcript import Composed, Interaction, Transcript
+from research.events.transcript import Composed, Interaction
 from research.types import Message, Observation, Reply, ToolSpec
 
 
@@ -29,19 +28,11 @@ class Dialogue(Conversation):
     """One agent's requests to its model, and its questions to the user."""
 
     def __init__(
-        self,
-        question: str,
-        recipe: Recipe,
-        context: RunContext,
-        agent: str,
-        prompt: str,
-        tools: Sequence[ToolSpec],
-        reflections: Sequence[str] = (),
+        self, question: str, recipe: Recipe, context: RunContext, agent: str, prompt: str, tools: Sequence[ToolSpec]
     ) -> None:
         super().__init__(question, recipe, context, agent, prompt, tools)
         self._spoken = self.protocol.name
         """The protocol of the last request."""
-        self._transcript = Transcript(question, reflections=tuple(reflections))
         self._model_calls = ModelCalls(agent, recipe, context, self.protocol, self._tokens, self.language)
         if agent == MAIN:
             for text in (question, *(each.reply for each in context.journal.exchanges)):
@@ -79,22 +70,14 @@ class Dialogue(Conversation):
         extra: str = "",
         tools: Sequence[ToolSpec] | None = None,
         reads: Reads | None = None,
-        limits: bool = True,
-        must_call: bool = False,
-        must_act: bool = False,
-        schema: dict[str, Any] | None = None,
-        report: bool = False,
-        rounds: int = 0,
+        terms: Terms = USUAL,
     ) -> Steps[Reply]:
         """Ask the model to continue the conversation that the context strategy composes, or `messages`.
 
         A step whose reply asks the user for a missing detail waits for the user, and the model is asked again.
 
         `extra` is a last user message.  `tools` are offered (None: all of the run's; empty: none).  `reads` raises
-        `FormatError` for an unusable reply; the model is shown the message and asked again.  `must_call`, `schema`
-        and `report` constrain the reply if the provider can (see `Request`).  `must_act`: under the native protocol the
-        reply must call a tool, and `final_answer` is offered besides, since no other reply would end the run.
-        `rounds` is the limit of rounds that this and later prompts state.  `limits` False: asks even without budget.
+        `FormatError` for an unusable reply; the model is shown the message and asked again.
         Raises `LimitReached`, `NeedsInput`, `ProviderError`, `RunPaused`, `Stopped`.
         """
         steps = self.asks and purpose in step_purposes()
@@ -105,16 +88,15 @@ class Dialogue(Conversation):
         def check(reply: Reply) -> None:
             if reads is not None and not asks_back(reply):
                 reads(reply)
-            elif schema is None and tools is not None and not tools and calls_in(reply.answer, self.tools):
+            elif terms.schema is None and tools is not None and not tools and calls_in(reply.answer, self.tools):
                 raise FormatError(say("No tool can be called any more. Give the answer from what is known."))
 
-        wanted: dict[str, Any] = {"limits": limits, "must_call": must_call, "schema": schema, "report": report}
-        self._rounds = rounds or self._rounds
+        self._rounds = terms.rounds or self._rounds
         while True:
             number = self._model_calls.asks
             try:
-                with self._protocol_for(purpose, must_act=must_act, must_call=must_call):
-                    reply = yield from self._request(purpose, messages, extra, tools, check, wanted)
+                with self._protocol_for(purpose, terms):
+                    reply = yield from self._request(purpose, messages, extra, tools, check)
             except ProviderError as error:
                 yield from self._without_tools(error, purpose, number)
                 continue
@@ -145,23 +127,20 @@ class Dialogue(Conversation):
         extra: str,
         tools: Sequence[ToolSpec] | None,
         reads: Reads,
-        wanted: dict[str, Any],
     ) -> Steps[Reply]:
-        """Make one request, or take its reply from the journal; see `ask`, which has the same names as `wanted`."""
+        """Make one request, or take its reply from the journal; see `ask`."""
         last = (Message("user", extra),) if extra else ()
         composed = messages is None
         messages = (*((yield from self._compose()) if messages is None else messages), *last)
         recorded = self._model_calls.next_recorded()
         if recorded is not None:
             return recorded
-        if wanted["limits"]:
+        if self._terms.limits:
             self.context.meter.admit()
         offered = self.tools if tools is None else tuple(map(self.worded, tools))
-        if self._must_act:
+        if self._terms.must_act:
             offered = (*offered, self.worded(FINAL_ANSWER))
-        reply = {name: wanted[name] for name in ("schema", "report")}
-        must_call = wanted["must_call"] or self._must_act
-        request = self._model_calls.request(messages, purpose, offered, must_call=must_call, **reply)
+        request = self._model_calls.request(messages, purpose, offered, self._terms)
 
         def shorten() -> Steps[Prompt]:
             dropped = self._drop_older_half()
@@ -173,13 +152,13 @@ class Dialogue(Conversation):
         return (yield from self._model_calls.converse(prompt, request, offered, reads, shorten if composed else None))
 
     @contextmanager
-    def _protocol_for(self, purpose: str, *, must_act: bool, must_call: bool) -> Iterator[None]:
+    def _protocol_for(self, purpose: str, terms: Terms) -> Iterator[None]:
         """Let calls travel as the model of this purpose needs it, and let the prompt say what is asked of the reply."""
         before, self.protocol = self.protocol, self._protocol_of(purpose)
         verbatim, self._verbatim = self._verbatim, self._verbatim_for(purpose)
-        asked = self._must_act, self._must_call
-        self._must_act = must_act and self.protocol.name == "native"
-        self._must_call = must_call
+        asked = self._terms
+        must_act = terms.must_act and self.protocol.name == "native"
+        self._terms = msgspec.structs.replace(terms, must_act=must_act)
         self._model_calls.protocol = self.protocol
         try:
             yield
@@ -187,7 +166,7 @@ class Dialogue(Conversation):
             self._spoken = self.protocol.name
             self.protocol = self._model_calls.protocol = before
             self._verbatim = verbatim
-            self._must_act, self._must_call = asked
+            self._terms = asked
 
     def _is_question(self, reply: Reply) -> bool:
         """Return whether a reply asks the user; what an earlier version took for a question stays one."""

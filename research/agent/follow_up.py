@@ -10,6 +10,7 @@ from research.agent import prompts
 from research.citations import cited, source_text
 from research.events.events import Earlier, Edited, Event, Exchange, Recalled, ToolFinished
 from research.events.view import RunView
+from research.plugins import tool_of
 from research.text import clip
 from research.types import Source
 from research.web.url_guard import is_private
@@ -21,7 +22,7 @@ QUESTION, REPORT, OLDER = 2_000, 6_000, 1_200
 PASSAGES, QUOTED = 300, 60_000
 """Most passages, and most characters of them, that citations are checked against."""
 COMPUTED = 20
-"""Most results of the python tool."""
+"""Most results of calculations."""
 PROMPT_ROOM = 12_000
 """Characters of earlier findings that a prompt contains; about 3,000 tokens."""
 
@@ -37,7 +38,7 @@ def findings_of(view: RunView, events: Sequence[Event]) -> Earlier:
     exchanges = (*everything[:1], *everything[1:][-EXCHANGES + 1 :])
     finished = [event for event in events if isinstance(event, ToolFinished | Recalled)]
     unedited = [event.observation for event in finished if not isinstance(event, Edited)]
-    printed = [each.text for each in unedited if each.name == "python" and each.ok]
+    printed = [each.text for each in unedited if each.ok and tool_of(each.name).calculates]
     computed = (*(before.computed if before else ()), *(clip(text, 1_000) for text in printed))[-COMPUTED:]
     return Earlier(exchanges, _sources(view, exchanges), computed, saw_private(before, events))
 

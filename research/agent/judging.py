@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from research.agent.context import Steps
 from research.agent.journal import JUDGE
+from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.citations.judge import Inquiries, inquiries, take_recorded
 from research.citations.verifiers import MODEL, Pair, decided, fused, overrules, shares, to_judge
@@ -90,7 +91,7 @@ def _known(run: Run, name: str, pairs: Iterable[Pair]) -> _Found:
     """Return what the judge said of these pairs before, in this process."""
     if not _keeps(run, name):
         return {}
-    return {pair: seen for pair in pairs if (seen := run.context.judges.recall(name, pair))}
+    return {pair: seen for pair in pairs if (seen := run.context.services.judges.recall(name, pair))}
 
 
 def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[str]:
@@ -102,7 +103,7 @@ def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[
         finally:
             for pair in pairs if _keeps(run, name) else ():
                 if pair in found:
-                    run.context.judges.remember(name, pair, found[pair])
+                    run.context.services.judges.remember(name, pair, found[pair])
     except (ConfigError, LimitReached, ProviderError, Stopped) as error:
         if not isinstance(error, LimitReached):
             return str(error)
@@ -144,7 +145,9 @@ def _read(reader: Run, reading: Inquiries, recorded: Mapping[tuple[Message, ...]
     while inquiry is not None:
         reply = recorded.get(inquiry.messages)
         if reply is None:
-            reply = yield from reader.ask(VERIFY, messages=inquiry.messages, tools=(), schema=inquiry.schema)
+            reply = yield from reader.ask(
+                VERIFY, messages=inquiry.messages, tools=(), terms=Terms(schema=inquiry.schema)
+            )
         try:
             inquiry = reading.send(reply.answer)
         except StopIteration:
@@ -152,7 +155,7 @@ def _read(reader: Run, reading: Inquiries, recorded: Mapping[tuple[Message, ...]
 
 
 def _ask_verifier(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[None]:
-    verifier = run.context.judges.open(name)
+    verifier = run.context.services.judges.open(name)
     for start in range(0, len(pairs), SLICE):
         run.context.check_stop()
         run.context.meter.admit()
@@ -165,7 +168,7 @@ def _ask_verifier(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> 
 
 
 def _applied(run: Run, name: str, citations: Sequence[Citation], found: dict[str, Judgement]) -> tuple[Citation, ...]:
-    thresholds = run.context.judges.thresholds(name)
+    thresholds = run.context.services.judges.thresholds(name)
     texts = {each.n: list(_texts(run, each.n)) for each in citations}
     cites = Counter(each.claim for each in citations if each.status != "dead")
     after = []

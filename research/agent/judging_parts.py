@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from research._util import decoding
 from research.agent.context import Steps
+from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.citations.verifiers import MODEL
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused
@@ -84,7 +85,9 @@ def judge_parts(run: Run, parts: tuple[Part, ...], citations: Sequence[Citation]
         return parts
     reader = run.child("parts")
     try:
-        reply = yield from reader.ask(VERIFY, messages=_messages(run, asked, statements), tools=(), schema=SCHEMA)
+        reply = yield from reader.ask(
+            VERIFY, messages=_messages(run, asked, statements), tools=(), terms=Terms(schema=SCHEMA)
+        )
         said = {each.part: each for each in decoding.decode(unfenced(reply.answer), _Reply).parts}
     except (ConfigError, LimitReached, ProviderError, RunPaused, msgspec.DecodeError) as error:
         if isinstance(error, RunPaused) and not error.reason:  # the user's pause; the resumed run asks again

@@ -62,7 +62,7 @@ def _events(run: Run) -> Iterator[Event]:
             given=run.context.journal.given,
         )
     )
-    for text in run.context.notices:
+    for text in run.context.services.notices:
         yield from run.context.mark(Warned(kind="tool", text=text))
     try:
         yield from recall(run.question, run.recipe, run.context)

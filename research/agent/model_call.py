@@ -50,6 +50,23 @@ class Prompt(Struct, frozen=True):
     """Largest prompt, in tokens; 0: unknown."""
 
 
+class Terms(Struct, frozen=True):
+    """On what terms the model is asked, besides what it is told."""
+
+    must_call: bool = False
+    """As `schema` and `report`, it constrains the reply if the provider can (see `Request`)."""
+    must_act: bool = False
+    """Under the native protocol the reply must call a tool; `final_answer` is offered, since no other reply would end the run."""
+    schema: dict[str, Any] | None = None
+    report: bool = False
+    rounds: int = 0
+    """The limit of rounds that this and later prompts state."""
+    limits: bool = True
+    """False: it is asked even without budget."""
+
+
+USUAL = Terms()
+
 Shorten = Callable[[], Steps[Prompt]]
 """Composes the prompt again with less in it.  Raises `LimitReached` when nothing is left to drop."""
 
@@ -93,14 +110,7 @@ class ModelCalls:
         return recorded.reply
 
     def request(
-        self,
-        messages: tuple[Message, ...],
-        purpose: str,
-        offered: Sequence[ToolSpec],
-        *,
-        must_call: bool,
-        schema: dict[str, Any] | None,
-        report: bool,
+        self, messages: tuple[Message, ...], purpose: str, offered: Sequence[ToolSpec], terms: Terms
     ) -> Request:
         """Return a request with the recipe's temperature and seed, and the tools as the protocol offers them."""
         return Request(
@@ -110,9 +120,9 @@ class ModelCalls:
             self.agent,
             self.protocol.stop,
             self.recipe.temperature,
-            must_call=must_call and self.protocol.name == "native",
-            schema=schema,
-            report=report,
+            must_call=(terms.must_call or terms.must_act) and self.protocol.name == "native",
+            schema=terms.schema,
+            report=terms.report,
             seed=self.recipe.seed,
         )
 
@@ -296,7 +306,7 @@ class ModelCalls:
 def _turn(context: RunContext, name: str, count: int) -> float | None:
     """Return the seconds until a request may be sent; None if that is unknown."""
     try:
-        return context.rate_limit(name, count)
+        return context.services.rate_limit(name, count)
     except StoreUnavailable:
         return None
 

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from research._util import decoding
 from research.agent import prompts
 from research.agent.context import Steps
+from research.agent.model_call import Terms
 from research.agent.toolbox import Result
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused
 from research.search.relevance import reduce
@@ -66,7 +67,7 @@ class Reader(Protocol):
     def brief(self, prompt: str, **values: str) -> list[Message]: ...
 
     def ask(
-        self, purpose: str, *, messages: Sequence[Message], tools: Sequence[ToolSpec], schema: dict[str, Any]
+        self, purpose: str, *, messages: Sequence[Message], tools: Sequence[ToolSpec], terms: Terms
     ) -> Steps[Reply]: ...
 
 
@@ -92,7 +93,7 @@ class PageReader:
         goal = str(call.arguments.get("goal", ""))
         messages = self._messages(goal, result.document)
         try:
-            reply = yield from self.reader.ask(PURPOSE, messages=messages, tools=(), schema=SCHEMA)
+            reply = yield from self.reader.ask(PURPOSE, messages=messages, tools=(), terms=Terms(schema=SCHEMA))
         except (LimitReached, ProviderError) as error:
             return self._unread(result, error.limit if isinstance(error, LimitReached) else str(error))
         except RunPaused as pause:

@@ -12,6 +12,7 @@ from research._util.said import say
 from research.agent import prompts
 from research.errors import ConfigError, FormatError
 from research.events.recipe import FOLDERS, Recipe
+from research.plugins import tool_of
 from research.types import Part, PlanItem
 
 MOST = 20
@@ -26,8 +27,13 @@ _COMMA = re.compile(r"\s{0,8}[,，、;；]\s{0,8}")
 
 def sources_of(recipe: Recipe) -> tuple[str, ...]:
     """Return the names of the sources that a plan may name."""
-    searched = recipe.search if "search" in recipe.tools else ()
-    others = [name for name in ("scholar", "recall", "visit") if name in recipe.tools]
+    tools = {name: tool_of(name) for name in recipe.tools}
+    searched = recipe.search if any(tool.searches and tool.library for tool in tools.values()) else ()
+    others = [
+        *(name for name, tool in tools.items() if tool.searches and not tool.library),
+        *(name for name, tool in tools.items() if tool.recalls),
+        *(name for name, tool in tools.items() if tool.reads),
+    ]
     return tuple("library" if name == FOLDERS else name for name in (*searched, *others, *recipe.mcp))
 
 

@@ -22,7 +22,7 @@ def plan_first(run: Run) -> Steps[None]:
         context.plan = journal.plan
         return
     if not journal.proposed:
-        yield PlanProposed(items=items, forecast=context.forecast(run.question))
+        yield PlanProposed(items=items, forecast=context.services.forecast(run.question))
     raise NeedsInput(prompts.text("plan/prompt", run.language), MAIN, plan=True)
 
 

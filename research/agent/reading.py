@@ -7,6 +7,7 @@ import msgspec
 from research import plugins
 from research.agent import span_reader as reader
 from research.agent.context import Steps, if_possible
+from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.events.recipe import Recipe
 from research.types import Answer, Part
@@ -28,7 +29,7 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
     if not seen:
         return answer
     messages = reader.messages(run.question, seen)
-    reply = yield from if_possible(run.ask("read", messages=messages, tools=(), schema=reader.SCHEMA))
+    reply = yield from if_possible(run.ask("read", messages=messages, tools=(), terms=Terms(schema=reader.SCHEMA)))
     found = reader.read(reply.answer, answer.short, seen) if reply else None
     if found is None:
         return answer

@@ -11,6 +11,7 @@ import msgspec
 from research import citations
 from research.agent import prompts
 from research.agent.context import RunContext, Steps
+from research.defaults import RECALL
 from research.errors import ToolError
 from research.events.events import Recalled, Remembered, Warned
 from research.events.recipe import RECALL_MOST, Recipe
@@ -26,19 +27,19 @@ LESSONS: Mapping[str, Callable[[RunView], tuple[Entry, ...]]] = {"findings": new
 
 def recall(question: str, recipe: Recipe, context: RunContext) -> Steps[None]:
     """Search the memory once for the question, if the recipe says so, and emit the result as an event."""
-    if not recipe.recall or context.memory is None or context.recalled is not None:
+    if not recipe.recall or context.services.memory is None or context.recalled is not None:
         return
     try:
-        memory = context.memory()
-        found = recalling.recall(memory, question, min(recipe.recall, RECALL_MOST), context.still_says)
+        memory = context.services.memory()
+        found = recalling.recall(memory, question, min(recipe.recall, RECALL_MOST), context.services.still_says)
         with suppress(*recalling.MEMORY_ERRORS):  # recording the use may fail; the entries are still valid
             memory.touch([passage.memory for passage in found.passages if passage.memory])
     except (*recalling.MEMORY_ERRORS, ToolError) as error:
-        seen = Observation("", "recall", str(error), ok=False)
+        seen = Observation("", RECALL, str(error), ok=False)
     else:
         sources = tuple(context.ledger.add(each) for each in found.passages if not context.tools.refusal(each))
         text = citations.tool_result_text(found.text, sources)
-        seen = Observation("", "recall", text, sources=sources, private=found.private)
+        seen = Observation("", RECALL, text, sources=sources, private=found.private)
     context.recalled = seen
     context.guard.observe(seen)
     yield Recalled(query=question, observation=seen)
@@ -65,7 +66,7 @@ def quoted(seen: Observation, language: str, room: int) -> str:
 def keep(recipe: Recipe, context: RunContext, view: RunView) -> Steps[None]:
     """Add the findings of the ended run to the memory, as its recipe says."""
     lessons = LESSONS.get(recipe.remember)
-    if lessons is None or context.memory is None or view.status != "completed":
+    if lessons is None or context.services.memory is None or view.status != "completed":
         return
     if context.journal.take_mark(Remembered()):
         return  # added before the interruption; entries that the user has deleted since must stay deleted
@@ -73,7 +74,7 @@ def keep(recipe: Recipe, context: RunContext, view: RunView) -> Steps[None]:
     entries = [msgspec.structs.replace(entry, id=_id(entry)) for entry in lessons(view)]
     own = {entry.id for entry in entries}
     try:
-        added = context.memory().add(entries)
+        added = context.services.memory().add(entries)
     except recalling.MEMORY_ERRORS as error:
         yield from context.mark(Warned(kind="memory", text=f"Nothing was kept in the memory: {error}"))
         return

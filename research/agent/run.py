@@ -17,6 +17,7 @@ from research.agent import branches, prompts
 from research.agent.asking import ASK_USER, question_in
 from research.agent.context import MAIN, RunContext, Steps, T
 from research.agent.dialogue import Dialogue
+from research.agent.model_call import Terms
 from research.agent.page_reader import PageReader
 from research.agent.tool_calls import MOST_CALLS, ToolCalls
 from research.agent.toolbox import Local
@@ -38,19 +39,20 @@ class Run(Dialogue):
         agent: str = MAIN,
         prompt: str = "",
         tools: Sequence[ToolSpec] = (),
-        reflections: Sequence[str] = (),
     ) -> None:
         """`prompt` names the system prompt; empty: the framework's.  `tools` are offered besides the recipe's.
 
         An agent with a prompt of its own has a part of the work and does not ask the user.
         """
-        super().__init__(question, recipe, context, agent, prompt, tools, reflections)
+        super().__init__(question, recipe, context, agent, prompt, tools)
         self._tool_calls = ToolCalls(
             agent,
             self.language,
             context,
             novelty=recipe.novelty,
-            page_reader=PageReader(lambda: self.child("reader"), context.embedder) if recipe.reads_pages else None,
+            page_reader=PageReader(lambda: self.child("reader"), context.services.embedder)
+            if recipe.reads_pages
+            else None,
         )
 
     def use(
@@ -102,7 +104,7 @@ class Run(Dialogue):
         form = prompts.text(f"answer_{self._protocol_of('conclude').name}", self.language)
         instruction = prompts.text("conclude", self.language, reason=reason, form=form)
         try:
-            reply = yield from self.ask("conclude", extra=instruction, tools=(), limits=self.agent != MAIN)
+            reply = yield from self.ask("conclude", extra=instruction, tools=(), terms=Terms(limits=self.agent != MAIN))
         except (LimitReached, ProviderError):
             return Answer(self._model_calls.cut_answer or self.known(), reason)
         return Answer.of(reply, reason) if reply.answer else Answer(self.known(), reason)
@@ -115,6 +117,10 @@ class Run(Dialogue):
         """Add a paragraph to the system prompt from now on; an empty one changes nothing."""
         self._instructions = text.strip()
 
+    def remind(self, reflections: Sequence[str]) -> None:
+        """Show what was learned from earlier attempts from now on."""
+        self._transcript = msgspec.structs.replace(self._transcript, reflections=tuple(reflections))
+
     def offer(self, tools: Sequence[ToolSpec]) -> None:
         """Replace the tools that the agent may call."""
         self._tools = tuple(map(self.worded, tools))
@@ -126,7 +132,6 @@ class Run(Dialogue):
         *,
         prompt: str = "",
         tools: Sequence[ToolSpec] = (),
-        reflections: Sequence[str] = (),
         **changes: Any,
     ) -> Run:
         """Return a sub-agent with its own transcript and a share of the same budget; `changes` are fields of its recipe."""
@@ -136,7 +141,7 @@ class Run(Dialogue):
         recipe = msgspec.structs.replace(self.recipe, **changes)
         agent = f"{self.agent}/{name}"
         about = question or self._question
-        child = Run(about, recipe, self.context, agent=agent, prompt=prompt, tools=tools, reflections=reflections)
+        child = Run(about, recipe, self.context, agent=agent, prompt=prompt, tools=tools)
         if self._alone:
             child.ask_nobody()
         return child

@@ -56,7 +56,7 @@ class ToolCalls:
         self.context = context
         self._actions: list[str] = []
         self._hinted = False
-        self._novelty = Novelty(context.embedder) if novelty else None
+        self._novelty = Novelty(context.services.embedder) if novelty else None
         self._stale = 0
         """Rounds in a row that added nothing."""
         self._told_stale = False
@@ -156,8 +156,7 @@ class ToolCalls:
                     context.tool_calls.append((call, seen))
                     if self._novelty:
                         self._novelty.remember(seen)
-                if seen.name == "python" and seen.ok:
-                    context.computed.append(seen.text)
+                context.note_computed(seen)
         context.check_stop()
         return tuple(observations)
 

@@ -19,7 +19,7 @@ from research.citations.marks import Statement, statements, without_marks
 from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, compared, forms, stated
 from research.quantities import Quantity, quantities
-from research.text import has_cjk, line_tokens, wrap
+from research.text import has_cjk, line_tokens
 from research.types import HOLDS, Citation, Reason, Source, Verdict
 
 BY = "rules"
@@ -85,10 +85,20 @@ class _Page(Struct, frozen=True):
     """Pieces of its lines, of which the nearest is shown beside a claim that stays open."""
 
 
+def _wrapped(text: str, limit: int = 2_000) -> list[str]:
+    """Return a text in pieces of at most `limit` characters, cut at white space where there is some."""
+    pieces = []
+    while len(text) > limit:
+        cut = max(text.rfind(" ", limit // 2, limit), 0) or limit
+        pieces.append(text[:cut])
+        text = text[cut:].lstrip()
+    return [*pieces, text]
+
+
 def _page(source: Source) -> _Page:
     cells = cells_of(source)
     rows = dict.fromkeys(cell.line for cell in cells if cell.how) or source.quote.splitlines()
-    pieces = [piece for row in rows if row.strip() for piece in wrap(row.strip())]
+    pieces = [piece for row in rows if row.strip() for piece in _wrapped(row.strip())]
     return _Page(source.n, source.title, list(stated(source)), cells, pieces)
 
 

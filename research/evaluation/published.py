@@ -60,24 +60,24 @@ def accepted() -> str:
 
 def _simpleqa(record: Record, where: str) -> Question:
     topic = re.search(r"""['"]topic['"]:\s*['"]([^'"]+)""", str(record["metadata"]))
-    return _question(record, where, "problem", "answer", kind=topic[1] if topic else "")
+    return _question(record, where, "problem", "answer", kind=topic[1].strip() if topic else "")
 
 
 def _browsecomp(record: Record, where: str) -> Question:
     key = hashlib.sha256(_text(record, "canary", where).encode()).digest()
     plain = _decrypted(record, ("problem", "answer"), key, where)
-    return _question(plain, where, "problem", "answer", kind=str(record.get("problem_topic") or ""))
+    return _question(plain, where, "problem", "answer", kind=_said(record, "problem_topic"))
 
 
 def _xbench(record: Record, where: str) -> Question:
     plain = _decrypted(record, ("prompt", "answer"), _text(record, "canary", where).encode(), where)
-    return _question(plain, where, "prompt", "answer", kind=str(record.get("type") or ""))
+    return _question(plain, where, "prompt", "answer", kind=_said(record, "type"))
 
 
 def _gaia(record: Record, where: str) -> Question:
     hidden = str(record["final answer"]).strip() == "?"  # of the test split, whose answers are not published
     plain = {**record, "final answer": ""} if hidden else record
-    kind = f"level {record['level']}" if record.get("level") not in (None, "") else ""
+    kind = f"level {record['level']}".strip() if record.get("level") not in (None, "") else ""
     return _question(plain, where, "question", "final answer", key="task_id", kind=kind)
 
 
@@ -85,12 +85,12 @@ def _frames(record: Record, where: str) -> Question:
     links = [str(record.get(f"wikipedia_link_{number}") or "") for number in range(1, _LINKS)]
     links += _listed(record.get("wiki_links"))
     gold = tuple(dict.fromkeys(link.strip() for link in links if link.strip().startswith("http")))
-    return _question(record, where, "prompt", "answer", gold=gold, kind=str(record.get("reasoning_types") or ""))
+    return _question(record, where, "prompt", "answer", gold=gold, kind=_said(record, "reasoning_types"))
 
 
 def _deep_research_bench(record: Record, where: str) -> Question:
-    reference = str(record.get("article") or record.get("reference") or "")
-    return _question(record, where, "prompt", "", kind=str(record.get("topic") or ""), reference=reference)
+    reference = str(record.get("article") or record.get("reference") or "").strip()
+    return _question(record, where, "prompt", "", kind=_said(record, "topic"), reference=reference)
 
 
 def _draco(record: Record, where: str) -> Question:
@@ -104,11 +104,11 @@ def _draco(record: Record, where: str) -> Question:
         raise ConfigError(
             f"{where}: answer of DRACO must be JSON with sections of criteria, each with weight and requirement"
         ) from error
-    return _question(record, where, "problem", "", kind=str(record["domain"] or ""), rubric="\n".join(lines))
+    return _question(record, where, "problem", "", kind=_said(record, "domain"), rubric="\n".join(lines))
 
 
 def _needs_file(record: Record) -> str:
-    return "needs an attached file" if str(record.get("file_name") or "").strip() else ""
+    return "needs an attached file" if _said(record, "file_name") else ""
 
 
 FORMATS: Final = (
@@ -124,28 +124,20 @@ FORMATS: Final = (
 """The more telling columns come first: BrowseComp and SimpleQA share two."""
 
 
-def _question(
-    record: Record,
-    where: str,
-    asks: str,
-    answer: str,
-    *,
-    key: str = "id",
-    kind: str = "",
-    gold: tuple[str, ...] = (),
-    reference: str = "",
-    rubric: str = "",
-) -> Question:
-    """Return a question of the columns `asks` and `answer`; its id is in `key`, or made from the question."""
+def _question(record: Record, where: str, asks: str, answer: str, *, key: str = "id", **more: Any) -> Question:
+    """Return a question of the columns `asks` and `answer`; its id is in `key`, or made from the question.
+
+    `more` are other fields of it.
+    """
     asked = _text(record, asks, where)
     given = str(record[answer]).strip() if answer and record.get(answer) is not None else ""
     named = record.get(key)
     known = ("" if named is None else str(named).strip()) or f"q-{hashlib.sha256(asked.encode()).hexdigest()[:8]}"
-    canary = str(record.get("canary") or "").strip()
-    answers = (given,) if given else ()
-    return Question(
-        known, asked, answers, gold, kind=kind.strip(), reference=reference.strip(), rubric=rubric, canary=canary
-    )
+    return Question(known, asked, (given,) if given else (), canary=_said(record, "canary"), **more)
+
+
+def _said(record: Record, column: str) -> str:
+    return str(record.get(column) or "").strip()
 
 
 def _text(record: Record, column: str, where: str) -> str:

@@ -136,7 +136,7 @@ class _Gateway:
 def _gateway(run: Run) -> Iterator[_Gateway]:
     kind = run.recipe.model.partition(":")[0]
     words = [sys.executable, "-m", "research", "gateway", "--port", "0", "--pipe", run.context.run_id]
-    words += ["--home", run.context.home] if run.context.home else []
+    words += ["--home", run.context.services.home] if run.context.services.home else []
     words += ["--endpoint", kind] if ":" in run.recipe.model else []
     place = str(Path(__file__).parents[2])
     path = os.pathsep.join(filter(None, [place, os.environ.get("PYTHONPATH", "")]))

@@ -24,7 +24,7 @@ from research.citations.checking import check_claim
 from research.errors import ConfigError, LimitReached
 from research.events.audit import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
-from research.plugins import Range, framework
+from research.plugins import Range, framework, tool_of
 from research.text import clip
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
 from research.web.url_guard import LIBRARY
@@ -84,6 +84,8 @@ class _Trial:
 
     def __init__(self, run: Run, report: Report, most: int, given: Given) -> None:
         self.run, self.report, self.given = run, report, given
+        self._reader = next((name for name in run.recipe.tools if tool_of(name).reads), "")
+        self._searcher = next((name for name in run.recipe.tools if tool_of(name).searches), "")
         self.miscounts = miscounts(report.body)
         self.statements: dict[int, AuditedStatement] = {}
         self._opened: dict[str, int] = {}
@@ -146,7 +148,9 @@ class _Trial:
     def visit(self, wanted: Sequence[_Wanted]) -> Steps[None]:
         """Read each web source once, a few at a time and two of a host."""
         for batch in _polite(wanted):
-            seen = yield from self._use("visit", {n: {"url": each.url, "goal": self._goal(n)} for n, each in batch})
+            seen = yield from self._use(
+                self._reader, {n: {"url": each.url, "goal": self._goal(n)} for n, each in batch}
+            )
             with speaking(self.run.language):
                 found = [self._read(n, each, seen[n]) for n, each in batch]
             yield from self._found(found)
@@ -159,7 +163,7 @@ class _Trial:
         yield from self._found(unlisted)
         yield from self._open_own({n: self.given.chosen[n] for n, _ in wanted if n in self.given.chosen})
         listed = [(n, each) for n, each in wanted if not each.unlisted and n not in self.given.chosen]
-        if "search" not in self.run.recipe.tools:
+        if not self._searcher:
             return
         for start in range(0, len(listed), TOGETHER):
             batch = listed[start : start + TOGETHER]
@@ -179,7 +183,7 @@ class _Trial:
         """Read what the library has on each statement that cites nothing, or a country's whole entry of the Factbook."""
         cited = {i: self._countries(self._all[i]) for i in self._kept}
         places = [i for i in cited if cited[i] or not self._all[i].numbers][:MOST_RESEARCHED]
-        for start in range(0, len(places) if "search" in self.run.recipe.tools else 0, TOGETHER):
+        for start in range(0, len(places) if self._searcher else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
             near = yield from self._search({i: " ".join([*map(shelf.subject, cited[i]), said[i]]) for i in said})
             meant = {
@@ -192,7 +196,7 @@ class _Trial:
                 for i in said
             }
             fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
-            seen = yield from self._use("visit", {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
+            seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
             self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
 
@@ -203,13 +207,15 @@ class _Trial:
 
     def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
         """Return the documents of the library, and if statements are looked for again all others, that are found."""
-        seen = yield from self._use("search", {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
+        seen = yield from self._use(self._searcher, {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
         again = bool(self.given.again)
         return {n: [s for s in found.sources if again or s.url.startswith(LIBRARY)] for n, found in seen.items()}
 
     def _open_own(self, addresses: dict[int, str]) -> Steps[None]:
         """Read documents of the user's."""
-        seen = yield from self._use("visit", {n: {"url": url, "goal": self._goal(n)} for n, url in addresses.items()})
+        seen = yield from self._use(
+            self._reader, {n: {"url": url, "goal": self._goal(n)} for n, url in addresses.items()}
+        )
         with speaking(self.run.language):
             found = [self._read(n, replace(self.report.sources[n - 1], url=""), seen[n], own=True) for n in addresses]
         yield from self._found(found)
@@ -219,9 +225,8 @@ class _Trial:
         with speaking(self.run.language):
             more = say("not looked for: the limit of this check was reached")
             none = say("it has no address, and none of your documents was searched")
-            searched = "search" in self.run.recipe.tools
             rest = [
-                self._state(n, "not_asked", more) if each.url or searched else self._state(n, "not_found", none)
+                self._state(n, "not_asked", more) if each.url or self._searcher else self._state(n, "not_found", none)
                 for n, each in self.sources.items()
                 if each.state == "not_asked" and not each.reason
             ]
@@ -299,7 +304,7 @@ class _Trial:
             if self.given.again:
                 return replace(found, reason=say("found in “{title}”", title=title))
             return replace(found, reason=say("found in “{title}”, not cited by the report", title=title))
-        if found.verdict == "no_source" and "search" in self.run.recipe.tools:
+        if found.verdict == "no_source" and self._searcher:
             return replace(found, reason=say("nothing that was found says so or denies it"))
         if len(beside) < 2:
             return found

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from research._util.said import say
 from research.agent.context import Steps
 from research.agent.conversation import as_text
-from research.agent.model_call import Reads
+from research.agent.model_call import Reads, Terms
 from research.agent.run import Run
 from research.agent.work import Loop, Work
 from research.errors import FormatError, LimitReached, ProviderError
@@ -50,7 +50,7 @@ def iter_research(
     """
     while run.transcript.length < rounds - 1:
         reads = _reads(run.protocol.name == "native")
-        reply = yield from run.ask(reads=reads, report=True, must_act=must_act, rounds=rounds)
+        reply = yield from run.ask(reads=reads, terms=Terms(report=True, must_act=must_act, rounds=rounds))
         yield from _rewrite(run, reply.report, report_tokens)
         if reply.answer:
             return Answer.of(reply)

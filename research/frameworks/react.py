@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from research.agent.context import Steps
+from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.plugins import Range, framework
 from research.types import Answer
@@ -23,7 +24,7 @@ def react(
     Deliberate change: the limit of rounds ends in a forced answer instead of none.
     """
     while run.transcript.length < rounds:
-        reply = yield from run.ask(must_act=must_act, rounds=rounds)
+        reply = yield from run.ask(terms=Terms(must_act=must_act, rounds=rounds))
         if reply.answer:
             return Answer.of(reply)
         yield from run.use(reply)

@@ -69,12 +69,8 @@ def reflexion(
         raise ConfigError("framework.evaluator=gold needs the right answer: framework.gold=TEXT")
     reflections: tuple[str, ...] = ()
     for number in range(1, trials + 1):
-        trial = run.child(
-            f"trial-{number}",
-            framework=defaults.FRAMEWORK,
-            framework_options={"rounds": rounds},
-            reflections=reflections,
-        )
+        trial = run.child(f"trial-{number}", framework=defaults.FRAMEWORK, framework_options={"rounds": rounds})
+        trial.remind(reflections)
         answer = yield from run.delegate(trial)
         try:
             problem = yield from _judge(run, answer, evaluator, gold)

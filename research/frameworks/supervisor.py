@@ -14,6 +14,7 @@ from research._util.said import say
 from research.agent import prompts
 from research.agent.asking import ASK_USER
 from research.agent.context import Steps
+from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.agent.toolbox import Local
 from research.agent.work import ANSWER, Loop, Span, Work
@@ -160,7 +161,7 @@ def supervisor(
         Conclusion,
         FinishReport,
     ]
-    ours = {*plugins.tool.names(), ASK_USER} - {"search"}
+    ours = {ASK_USER, *(each.id for each in plugins.tool.all() if each.scholar or not each.searches)}
     run.offer([*(tool for tool in run.tools if tool.name not in ours), *map(_spec, models)])
     run.instruct(mcp_prompt)
     scopes = yield from _outline(run, planning)
@@ -207,7 +208,7 @@ def _outline(run: Run, planning: int) -> Steps[list[Scope]]:
                 extra=extra,
                 tools=first if left else [_spec(Sections)],
                 reads=_call,
-                must_call=True,
+                terms=Terms(must_call=True),
             )
             yield from run.use(reply, _own(Sections), asking=Question.__name__)
             if sections := _first(reply, Sections):
@@ -241,7 +242,7 @@ def _research(child: Run, scope: Scope, rounds: int, queries: int) -> Steps[Answ
         while child.transcript.length < rounds:
             last = child.transcript.length == rounds - 1
             tools = [_spec(Section)] if last else None
-            reply = yield from child.ask("research", tools=tools, must_call=True, rounds=rounds)
+            reply = yield from child.ask("research", tools=tools, terms=Terms(must_call=True, rounds=rounds))
             if reply.answer:
                 return _section(
                     scope, Section(name=scope.name, description=scope.description, content=reply.answer, found=True)
@@ -277,7 +278,7 @@ def _frame(
     extra = f"{done}\n\n{prompts.text(f'{purpose}_task', run.language)}"
     try:
         specs = [_spec(each) for each in models]
-        reply = yield from run.ask(purpose, extra=extra, tools=specs, reads=_call, must_call=True)
+        reply = yield from run.ask(purpose, extra=extra, tools=specs, reads=_call, terms=Terms(must_call=True))
         if reply.answer:
             return model.model_validate({"name": heading, "content": reply.answer})
         yield from run.use(reply, _own(*models))

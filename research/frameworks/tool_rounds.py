@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from research.agent.context import Steps
+from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.agent.work import Loop, Work
-from research.plugins import Range, framework
+from research.plugins import Range, framework, tool_of
 from research.text import numbers
 from research.types import Answer, ToolSpec
 
@@ -43,7 +44,7 @@ def tool_rounds(
     while run.transcript.length < limit:
         if run.prompt_tokens > 3 * max_tokens:
             return (yield from run.conclude("tokens"))
-        reply = yield from run.ask(tools=_offered(run, offer), rounds=limit)
+        reply = yield from run.ask(tools=_offered(run, offer), terms=Terms(rounds=limit))
         if reply.answer:
             return Answer.of(reply)
         observations = yield from run.use(reply)
@@ -60,5 +61,5 @@ def _complexity(question: str) -> int:
 
 def _offered(run: Run, offer: str) -> list[ToolSpec] | None:
     if offer == "search first" and run.transcript.length == 0:
-        return [tool for tool in run.tools if tool.name == "search"] or None
+        return [tool for tool in run.tools if tool_of(tool.name).searches and not tool_of(tool.name).scholar] or None
     return None

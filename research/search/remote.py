@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -53,43 +53,48 @@ def _nothing_special(response: ErrorResponse) -> AttemptError | None:
     return None
 
 
+class Setting(NamedTuple):
+    """The value of a setting."""
+
+    value: str = ""
+    name: str = ""
+    """What error messages call the setting; empty: the user cannot change it."""
+
+
+UNSET = Setting()
+
+
 class Remote:
     """A service over HTTP.
 
-    `url_setting` and `key_setting` are the names of the settings, for error messages.  The key is redacted in
-    everything the service returns.  Requests of this process are at least `interval_s` apart.  `allow_hosts`: the
-    private hosts that the url may lead to; None: any, because the administrator chose the url.  Raises `ConfigError`
-    for an invalid url or key.
+    The key is redacted in everything the service returns.  Requests of this process are at least `interval_s` apart.
+    `allow_hosts`: the private hosts that the url may lead to; None: any, because the administrator chose the url.
+    Raises `ConfigError` for an invalid url or key.
     """
 
     def __init__(
         self,
         name: str,
-        url: str,
+        url: Setting,
+        key: Setting = UNSET,
         *,
-        key: str = "",
-        url_setting: str = "",
-        key_setting: str = "",
         interval_s: float = 1.0,
         clock: Clock = SYSTEM,
         allow_hosts: tuple[str, ...] | None = None,
     ) -> None:
         self.name = name
-        self.key = key
-        self.url = str(base_url(url, url_setting)).rstrip("/")
-        check_key(key, key_setting)
-        self._url_setting = url_setting
-        self._key_setting = key_setting
+        self.key, self._key_setting = key
+        self.url, self._url_setting = str(base_url(*url)).rstrip("/"), url.name
+        check_key(*key)
         self._allow_hosts = allow_hosts
-        self._secret = key_pattern(key)
-        if key:
-            redact_in_logs(key)
+        self._secret = key_pattern(self.key)
+        if self.key:
+            redact_in_logs(self.key)
         self.rate_limit = rate_limit_of(name, self.url, interval_s, clock)
 
     def json(
         self,
         kind: type[T],
-        method: str,
         path: str,
         *,
         params: Mapping[str, str | int] | None = None,
@@ -97,7 +102,8 @@ class Remote:
         headers: Mapping[str, str] | None = None,
         explain: Explain = _nothing_special,
     ) -> T:
-        """Send a request and decode the JSON response as a `kind`.  Raises `ToolError`."""
+        """Send a GET request, or POST a `body`, and decode the JSON response as a `kind`.  Raises `ToolError`."""
+        method = "GET" if body is None else "POST"
         sending = {"params": params, "json": body, "headers": headers}
         read: Callable[[bytes], T] = partial(decoding.decode, kind=kind)
         return self._ask(read, method, path, "application/json", explain, sending)

@@ -24,7 +24,7 @@ from research.plugins import searcher
 from research.search import csl
 from research.search.cache import ResultCache
 from research.search.rate_limit import SYSTEM, Clock
-from research.search.remote import Remote
+from research.search.remote import Remote, Setting
 from research.search.scope import EVERYTHING, Scope
 from research.text import clip
 from research.types import Passage, Searcher
@@ -196,10 +196,8 @@ def remote(settings: Settings, name: str, *, interval_s: float, clock: Clock = S
     secret = getattr(settings, f"{name}_api_key", None)
     return Remote(
         name,
-        getattr(settings, f"{name}_url"),
-        key=secret.get_secret_value() if secret else "",
-        url_setting=settings.named(f"{name}_url"),
-        key_setting=settings.named(f"{name}_api_key"),
+        Setting(getattr(settings, f"{name}_url"), settings.named(f"{name}_url")),
+        Setting(secret.get_secret_value() if secret else "", settings.named(f"{name}_api_key")),
         interval_s=interval_s,
         clock=clock,
         allow_hosts=settings.allowed_for(f"{name}_url"),

@@ -119,7 +119,7 @@ def collections(recipe: Recipe) -> list[str]:
     return list(dict.fromkeys(name for source in recipe.search for name in own_sources.get(source, ())))
 
 
-@tool("Query")
+@tool("Query", library=True)
 def query(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Calculate over the tables of the library with SQL that only reads."""
     return QueryTool(host.indexed_library, collections(recipe), lambda: host.embedder)

@@ -48,7 +48,7 @@ class RecallTool:
             raise ToolError(str(error)) from error
 
 
-@tool("Recall")
+@tool("Recall", recalls=True)
 def recall(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Ask the memory of earlier research and of the user's notes."""
     return RecallTool(lambda: host.memory, recalling.library_check(host.indexed_library))

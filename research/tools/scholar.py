@@ -83,7 +83,7 @@ def _summarised(paper: Passage) -> Passage:
     return msgspec.structs.replace(paper, quote="\n".join(filter(None, lines)))
 
 
-@tool("Scholar")
+@tool("Scholar", searches=True, scholar=True)
 def scholar(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Find scientific papers with the scholarly services that the recipe names."""
     return ScholarTool(web.services(recipe.scholar, host.settings), of_recipe(recipe))

@@ -107,7 +107,7 @@ def _searched(gathered: web.Gathered, found: Sequence[Passage]) -> dict[str, int
     return {place: len(urls & shown) for place, urls in places.items()}
 
 
-@tool("Search")
+@tool("Search", searches=True, library=True)
 def search(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Find documents in the library and with the search services that the recipe names."""
     own_sources = {LIBRARY: (FACTBOOK, *recipe.folders), FOLDERS: recipe.folders}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from research.config.settings import Settings
     from research.search.library.library import Library
     from research.types import Embedder
-    from research.web.fetch import FetchedPage, FetchPolicy
+    from research.web.fetch import FetchedPage
     from research.web.readers import Link
 
-Reader = Callable[[str, "FetchPolicy"], "FetchedPage"]
-"""Reads a web page instead of `fetch`, under the same policy."""
+Reader = Callable[[str], "FetchedPage"]
+"""Reads a web page.  Raises `ToolError`."""
 
 SEARCHED = 10_000_000
 """Characters of a document that are searched for the words of the goal."""
@@ -45,6 +46,48 @@ LINKS_SHOWN = 1_000
 """Characters of the shown links."""
 
 
+class Pages:
+    """The web pages of a run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
+
+    def __init__(
+        self, read: Reader, library: Library, scope: Scope = EVERYTHING, *, keeps: bool = False, copies: bool = False
+    ) -> None:
+        """`keeps`: pages that are read stay in the library.  `copies`: pages that cannot be read are read from there."""
+        self._reader = read
+        self._library = library
+        self._scope = scope
+        self._keeps, self._copies = keeps, copies
+        self._seen: dict[str, FetchedPage] = {}
+
+    def get(self, url: str) -> FetchedPage:
+        """Return a page.  Raises `ToolError` where it cannot be read, or is outside the scope."""
+        if why := self._scope.of_url(url):
+            raise ToolError(say("This page is not opened: {why}.", why=why), "refused")
+        key = normalized(url)
+        page = self._seen.get(key) or self._read(url)
+        if len(self._seen) < PAGES and sum(len(each.text) for each in self._seen.values()) + len(page.text) <= KEPT:
+            self._seen[key] = page
+        if why := self._refusal(page):
+            raise ToolError(say("This page is not used: {why}.", why=why), "refused")
+        return page
+
+    def _read(self, url: str) -> FetchedPage:
+        """Return a page that is read now, and keep it; of one that cannot be read now, the copy that was kept."""
+        try:
+            page = self._reader(url)
+        except ToolError as error:
+            copy = self._library.pages.copy((url, normalized(url)), str(error)) if self._copies else None
+            if copy is None:
+                raise
+            return copy
+        if self._keeps and not self._refusal(page):
+            self._library.pages.keep(page)
+        return page
+
+    def _refusal(self, page: FetchedPage) -> str:
+        return self._scope.refusal(Passage(original(page.url), page.title, "", page.csl))
+
+
 class VisitTool:
     """Opens library documents and public pages."""
 
@@ -54,39 +97,21 @@ class VisitTool:
     def __init__(
         self,
         library: Library,
-        allowed_hosts: tuple[str, ...] = (),
-        reader: Reader | None = None,
+        pages: Pages,
         embedder: Callable[[], Embedder] | None = None,
         *,
         whole: bool = False,
         shown: int = SHOWN,
-        scope: Scope = EVERYTHING,
-        contact: str = "",
-        archive: str = "",
-        as_of: str = "",
-        keeps: bool = False,
-        copies: bool = False,
     ) -> None:
-        """`allowed_hosts`: private hosts that the administrator allows.  `reader` None: `fetch`.
+        """`embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
 
-        `embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
-        `contact`: an address that servers are told.  `archive`: where copies of pages that are gone are looked for, and of
-        all pages as of the day `as_of`.
-        `keeps`: pages that are read stay in the library.  `copies`: pages that cannot be read are read from there.
         `whole`: return the text of the page, too, for a model that reads it.
         """
         self._library = library
-        self._allowed_hosts = allowed_hosts
-        self._reader = reader
+        self._pages = pages
         self._embedder = embedder
         self._whole = whole
         self._shown = shown
-        self._scope = scope
-        self._contact = contact
-        self._archive, self._as_of = archive, as_of
-        self._keeps, self._copies = keeps, copies
-        self._pages: dict[str, FetchedPage] = {}
-        """The pages of this run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -114,14 +139,7 @@ class VisitTool:
                 private=is_users_own(document.url),
                 document=text if self._whole else "",
             )
-        if why := self._scope.of_url(url):
-            raise ToolError(say("This page is not opened: {why}.", why=why), "refused")
-        key = normalized(url)
-        page = self._pages.get(key) or self._kept(url)
-        if len(self._pages) < PAGES and sum(len(each.text) for each in self._pages.values()) + len(page.text) <= KEPT:
-            self._pages[key] = page
-        if why := self._scope.refusal(Passage(original(page.url), page.title, "", page.csl)):
-            raise ToolError(say("This page is not used: {why}.", why=why), "refused")
+        page = self._pages.get(url)
         links = _best_links(page.links, goal)
         text, part = _searched(page.text, goal)
         quote, remark = self._reduced(text, goal, self._shown - len(links))
@@ -140,28 +158,6 @@ class VisitTool:
             return reduce(text, goal, limit, self._embedder()), ""
         except ConfigError as error:
             return reduce(text, goal, limit), say("(passages were chosen by words only: {error})", error=error)
-
-    def _kept(self, url: str) -> FetchedPage:
-        """Return a page that is read now, and keep it; of one that cannot be read now, the copy that was kept."""
-        try:
-            page = self._read(url)
-        except ToolError as error:
-            copy = self._library.pages.copy((url, normalized(url)), str(error)) if self._copies else None
-            if copy is None:
-                raise
-            return copy
-        if self._keeps and not self._scope.refusal(Passage(original(page.url), page.title, "", page.csl)):
-            self._library.pages.keep(page)
-        return page
-
-    def _read(self, url: str) -> FetchedPage:
-        from research.web.archive import fetched
-        from research.web.fetch import FetchPolicy
-
-        policy = FetchPolicy(allow_hosts=self._allowed_hosts, contact=self._contact)
-        if self._reader and not self._as_of:
-            return self._reader(url, policy)
-        return fetched(url, self._archive, policy, self._as_of)
 
 
 def _left_out(notes: Sequence[str]) -> str:
@@ -194,30 +190,38 @@ def _best_links(links: Sequence[Link], goal: str) -> str:
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
-@tool("Visit")
+@tool("Visit", reads=True)
 def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
     """Read one document of the library or a web page, reduced to what serves the goal."""
-    return VisitTool(
-        host.library,
-        host.settings.allowed_hosts,
-        _jina(host.settings),
-        lambda: host.embedder,
-        whole=recipe.reads_pages,
-        shown=plugins.framework.get(recipe.framework).page or SHOWN,
-        scope=of_recipe(recipe),
-        contact=host.settings.contact,
-        archive=host.settings.archive_url,
-        as_of=recipe.as_of,
-        keeps=host.settings.keep_pages == "on",
-        copies=defaults.PAGES in recipe.folders,
-    )
+    keeps, copies = host.settings.keep_pages == "on", defaults.PAGES in recipe.folders
+    pages = Pages(_reader(host.settings, recipe.as_of), host.library, of_recipe(recipe), keeps=keeps, copies=copies)
+    shown = plugins.framework.get(recipe.framework).page or SHOWN
+    return VisitTool(host.library, pages, lambda: host.embedder, whole=recipe.reads_pages, shown=shown)
 
 
-def _jina(settings: Settings) -> Reader | None:
-    """Return the Jina reader if the settings choose it."""
-    if settings.reader == "direct":
-        return None
+def direct(allow_hosts: tuple[str, ...], contact: str = "", archive: str = "", as_of: str = "") -> Reader:
+    """Return the reader that asks the site of a page.
+
+    `allow_hosts` and `contact`: as in `FetchPolicy`.  `archive`: where copies of pages that are gone are looked for, and of
+    all pages as of the day `as_of`.
+    """
+
+    def read(url: str) -> FetchedPage:
+        from research.web.archive import fetched
+        from research.web.fetch import FetchPolicy
+
+        return fetched(url, archive, FetchPolicy(allow_hosts=allow_hosts, contact=contact), as_of)
+
+    return read
+
+
+def _reader(settings: Settings, as_of: str) -> Reader:
+    """Return the reader that the settings choose; as of a day, only the archive has pages."""
+    if settings.reader == "direct" or as_of:
+        return direct(settings.allowed_hosts, settings.contact, settings.archive_url, as_of)
+    from research.web.fetch import FetchPolicy
     from research.web.jina import JinaReader
 
     key = settings.jina_api_key
-    return JinaReader(settings.jina_url, key.get_secret_value() if key else "", settings.allowed_for("jina_url"))
+    jina = JinaReader(settings.jina_url, key.get_secret_value() if key else "", settings.allowed_for("jina_url"))
+    return partial(jina, policy=FetchPolicy(allow_hosts=settings.allowed_hosts, contact=settings.contact))

@@ -11,7 +11,7 @@ from research._util.said import say
 from research.errors import ToolError
 from research.search import csl
 from research.search.rate_limit import AttemptError
-from research.search.remote import ErrorResponse, Remote
+from research.search.remote import ErrorResponse, Remote, Setting
 from research.text import clip
 from research.web.fetch import FetchedPage, FetchPolicy, absolute_links, fetch, vet
 from research.web.readers import MAX_LINKS, FileText, Link
@@ -48,10 +48,8 @@ class JinaReader:
         """
         self._remote = Remote(
             _NAME,
-            url,
-            key=api_key,
-            url_setting="JINA_URL",
-            key_setting="JINA_API_KEY",
+            Setting(url, "JINA_URL"),
+            Setting(api_key, "JINA_API_KEY"),
             interval_s=0.2 if api_key else 3.0,
             allow_hosts=allow_hosts,
         )
@@ -63,7 +61,7 @@ class JinaReader:
         if private:
             return fetch(target, policy=policy)
         body = {"url": target}
-        data = self._remote.json(_Envelope, "POST", "/", body=body, headers=self._headers, explain=_explain).data
+        data = self._remote.json(_Envelope, "/", body=body, headers=self._headers, explain=_explain).data
         if data is None or not (data.content or "").strip():
             why = self._remote.mask(" ".join(((data and data.warning) or "").split()))
             raise ToolError(

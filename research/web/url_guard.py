@@ -26,12 +26,11 @@ from itertools import islice
 from typing import Any
 
 from research._util.said import say
+from research.agent.parsing.calls import FINAL
 from research.errors import ToolError
+from research.plugins import tool_of
 from research.text import clip
 from research.types import Observation, ToolCall
-
-TOOLS_WITHOUT_URLS = frozenset({"search", "scholar", "python", "recall", "final_answer"})
-"""Tools that ignore urls in their arguments: they use only services that the user configured, or this machine."""
 
 LIBRARY = "library://"
 """Scheme of the library's documents."""
@@ -39,9 +38,6 @@ MEMORY = "memory://"
 """Scheme of the user's notes, followed by the id of the entry."""
 PUBLIC_LIBRARY = "library://factbook/"
 """Prefix of the public documents; all other documents of the library are the user's own."""
-
-SEARCH_TOOLS = frozenset({"search", "scholar"})
-"""Tools whose results mix several sources: the user's files may appear among public pages."""
 
 _URL = re.compile(r"https?://[^\s<>\"]+", re.I)
 _URL_LIKE = re.compile(r"(?:https?:|[a-z][a-z\d+.-]{0,40}:[/\\]{2})\S+", re.I)
@@ -102,9 +98,9 @@ class UrlGuard:
         self._granted: dict[str, float] = {}
         self._denied: set[str] = set()
         self._calls: dict[str, str] = {}
-        """The url of each call of `visit`, by the call's id."""
+        """The url of each call that reads a page, by the call's id."""
         self._read: set[str] = set()
-        """Pages that `visit` has read: it keeps them, so that reading one again contacts nobody."""
+        """Pages that were read: the tool keeps them, so that reading one again contacts nobody."""
         self._private = False
         for each in history:
             if isinstance(each, ToolCall):
@@ -131,11 +127,12 @@ class UrlGuard:
             if is_private(observation):
                 self._private = True
             asked = self._calls.get(observation.call_id, "")
-            if observation.name == "visit" and observation.ok:
+            reads = tool_of(observation.name).reads
+            if reads and observation.ok:
                 self._read.add(asked)
             led_by = self._known.get(asked, _FREE)
             for source, text in _texts_from(observation):
-                if observation.name == "visit" and observation.private:
+                if reads and observation.private:
                     self._learn({url for url in urls_in(text) if _host(url) == _host(source)}, _FREE)
                 else:
                     self._learn(urls_in(text), led_by or site_of(source))
@@ -146,7 +143,7 @@ class UrlGuard:
         Also when its choice of a known url would tell a site too much.
         """
         with self._lock:
-            if not self._private or call.name in TOOLS_WITHOUT_URLS:
+            if not self._private:
                 self._note(call)
                 return
             for url in _urls_in_call(call):
@@ -203,10 +200,9 @@ class UrlGuard:
     def _costs(self, call: ToolCall) -> dict[str, float]:
         """Return the bits that the call may tell each site."""
         costs: dict[str, float] = {}
-        if call.name in TOOLS_WITHOUT_URLS:
-            return costs
+        reads = tool_of(call.name).reads
         for url in _urls_in_call(call):
-            if call.name == "visit" and normalized(url) in self._read:
+            if reads and normalized(url) in self._read:
                 continue
             for written in (
                 normalized(url),
@@ -217,8 +213,8 @@ class UrlGuard:
                 if site is None:
                     continue
                 if site != _FREE:
-                    # Another program's tool sends what `visit` normalizes, such as a fragment.
-                    choices = len(self._choices[site]) * (1 if call.name == "visit" else 2)
+                    # Another program's tool sends what ours normalizes, such as a fragment.
+                    choices = len(self._choices[site]) * (1 if reads else 2)
                     costs[site] = costs.get(site, 0.0) + math.log2(choices + 1)
                 break
         return costs
@@ -241,16 +237,16 @@ class UrlGuard:
 
     def _note(self, call: ToolCall) -> None:
         url = call.arguments.get("url")
-        if call.name == "visit" and isinstance(url, str):
+        if tool_of(call.name).reads and isinstance(url, str):
             self._calls[call.id] = normalized(url)
 
     def _is_allowed(self, tool: str, url: str) -> bool:
         """Return whether the tool may visit the url.
 
-        `visit` is known to send the normalized url.  Another tool may send anything, such as the fragment or the case of
-        each letter, so its url must be known exactly.
+        One that reads says that it sends the normalized url.  Another may send anything, such as the fragment or the case
+        of each letter, so its url must be known exactly.
         """
-        if tool == "visit":
+        if tool_of(tool).reads:
             return url.startswith(LIBRARY) or normalized(url) in self._known
         bare = url.removeprefix("//")
         return any(each in self._known for each in (url, f"http://{bare}", f"https://{bare}"))
@@ -278,24 +274,26 @@ def _host(url: str) -> str:
 def _texts_from(observation: Observation) -> Iterator[tuple[str, str]]:
     """Yield, with the url of the page that wrote it, each text in an observation that the model cannot have written.
 
-    These are the sources of a successful call, and the page links that `visit` lists.  Everything else may repeat the
+    These are the sources of a successful call, and the links of a page that was read.  Everything else may repeat the
     model's own words: error messages, printed output and answers of sub-agents.
     """
     if not observation.ok:
         return
-    recalled, visited = observation.name == "recall", observation.name == "visit"
+    tool = tool_of(observation.name)
     pages = [source for source in observation.sources if not is_users_own(source.url)]
-    if not observation.private or recalled or visited or observation.name in SEARCH_TOOLS:
+    if not observation.private or tool.recalls or tool.reads or tool.searches:
         for source in pages:
             # A recalled url was once a source; title and quote may come from a private run.
-            yield source.url, source.url if recalled else f"{source.url}\n{source.title}\n{source.quote}"
-    if visited:
+            yield source.url, source.url if tool.recalls else f"{source.url}\n{source.title}\n{source.quote}"
+    if tool.reads:
         for source in pages[:1]:
             yield source.url, observation.text
 
 
 def _urls_in_call(call: ToolCall) -> Iterator[str]:
-    """Yield the argument `url` unchanged, and everything in the other arguments that a tool could treat as a url."""
+    """Yield the argument `url` unchanged, and everything in the other arguments that the tool could treat as a url."""
+    if call.name == FINAL or tool_of(call.name).ignores_urls:
+        return
     for name, value in call.arguments.items():
         if name == "url" and isinstance(value, str):
             yield value

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from research import defaults
+from research import defaults, plugins
 from research._util.said import say, speaking
 from research.auditing import reading
 from research.auditing.record import Record
@@ -60,15 +60,14 @@ def recipe_for(
     bench: Workbench,
     *,
     sources: Sequence[str | Path] = (),
-    model: str | None = None,
-    judge: str = "",
-    budget: Budget | None = None,
     most: int | None = None,
     folders: Iterable[str] | None = None,
+    **choices: Any,
 ) -> Recipe:
     """Return the recipe of an audit: `visit` for what has an address, and the library for what has none.
 
-    `sources` are folders that are added to the library first; `folders` None: all that the library has.
+    `sources` are folders that are added to the library first; `folders` None: all that the library has; `choices` are
+    others of the recipe's.
     """
     from research._util.paths import resolved
 
@@ -81,15 +80,13 @@ def recipe_for(
     options: dict[str, Any] = {"framework.sources": most} if most else {}
     return bench.recipe(
         framework=defaults.AUDIT,
-        model=model,
-        judge=judge,
-        budget=budget,
-        tools=("search", "visit") if search else ("visit",),
+        tools=[name for name in defaults.AUDIT_TOOLS if search or not plugins.tool_of(name).searches],
         search=search,
         folders=chosen,
         options=options,
         ask=False,
         novelty=False,
+        **choices,
     )
 
 

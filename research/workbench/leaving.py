@@ -126,8 +126,10 @@ def _refuse(host: Host, recipe: Recipe, chosen: str, private: list[str], far: li
         advice = "choose a local model, or `--egress open` if it may be sent there"
         why = f"{far[0]} is not a local model, and {because}: {advice}"
         raise MustChoose(why, far[0], recipe.folders, answered(host.store)) if asked else ConfigError(why)
-    web = [name for name in recipe.search if name != LIBRARY] if "search" in recipe.tools else []
-    sends = [*(f"search of {name}" for name in web), *(["scholar"] if "scholar" in recipe.tools else [])]
+    searching = {name: plugins.tool_of(name) for name in recipe.tools if plugins.tool_of(name).searches}
+    web = recipe.search if any(tool.library for tool in searching.values()) else ()
+    sends = [f"search of {name}" for name in web if name != LIBRARY]
+    sends += [name for name, tool in searching.items() if not tool.library]
     sends += [f"MCP server {name}" for name in recipe.mcp]
     if plugins.framework.get(recipe.framework).command:
         sends.append(f"framework {recipe.framework}, which starts another program,")

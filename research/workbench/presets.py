@@ -223,7 +223,7 @@ def fit(bench: Workbench, choices: Choices) -> Fitted:
     scholar = tuple(_available(bench, "Paper service", choices.scholar, gaps))
     tools = existing("Tool", choices.tools, bench.tools())
     if not scholar:
-        tools = tuple(name for name in tools if name != "scholar")
+        tools = tuple(name for name in tools if not plugins.tool_of(name).scholar)
     search = tuple(_available(bench, "Source", existing("Source", choices.search, [*bench.sources(), FOLDERS]), gaps))
     try:
         servers = [name for name, _ in bench.mcp.configured()] if choices.mcp else []
@@ -263,7 +263,7 @@ def _equipped(bench: Workbench, preset: BuiltIn) -> Fitted:
             gaps.append(Gap(UNSET_WEB))
         if plugins.provider_of(bench.settings.model).written_by == "rules":
             gaps.append(Gap(UNSET_MODEL))
-    if "scholar" in found.tools:
+    if any(plugins.tool_of(name).scholar for name in found.tools):
         gaps.append(Gap(NETWORK))
     fitted = fit(bench, found)
     return replace(fitted, gaps=(*gaps, *fitted.gaps))

@@ -101,7 +101,7 @@ def checked(
     chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
         host.model(each)
-    reads = {"search", defaults.QUERY} & set(tools)
+    reads = any(plugins.tool.get(name).library for name in tools)
     recipe = Recipe(
         framework=framework,
         framework_options=policy.parse(sides["framework"]),
@@ -199,10 +199,8 @@ def _tools(host: Host, search: Sequence[str], folders: Sequence[str | Path] | No
 
 
 def _check_tools(host: Host, tools: Iterable[str], rest: Mapping[str, Any]) -> None:
-    for name in tools:
-        if name not in defaults.TOOLS:
-            plugins.tool.get(name)
-    if "scholar" in tools:
+    entries = [plugins.tool.get(name) for name in tools]
+    if any(each.scholar for each in entries):
         services(rest.get("scholar", Recipe().scholar), host.settings)
     if rest.get("mcp") and rest.get("egress") != leaving.OFFLINE:  # which refuses them without asking them
         host.mcp.offer(rest["mcp"])

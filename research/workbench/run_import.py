@@ -248,9 +248,9 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     named = (recipe.model, *recipe.roles.values())
     models = dict.fromkeys(name for name in named if name != defaults.OFFLINE and plugins.provider_of(name).local)
     withheld = (*recipe.folders, *(f"MCP server {name}" for name in recipe.mcp), *(f"model {name}" for name in models))
-    if recipe.recall or recipe.remember != "off" or "recall" in recipe.tools:
+    tools = tuple(name for name in recipe.tools if not plugins.tool_of(name).recalls)
+    if recipe.recall or recipe.remember != "off" or tools != recipe.tools:
         withheld = (*withheld, "the memory")
-        tools = tuple(tool for tool in recipe.tools if tool != "recall")
         recipe = msgspec.structs.replace(recipe, tools=tools, recall=0, remember="off")
     if (command := command_option(recipe.framework)) and recipe.framework_options.get(command):
         withheld = (*withheld, f"command {recipe.framework_options[command]}")

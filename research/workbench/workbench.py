@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from research import defaults, plugins
 from research.agent.budget import Meter
-from research.agent.context import RunContext
+from research.agent.context import RunContext, Services
 from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.config import users
@@ -244,22 +244,19 @@ class Workbench:
             offer = self.mcp.offer(recipe.mcp)
             tools += offer.tools
             notices = [str(each) for each in offer.withheld]
-        context = RunContext(
-            models,
-            Toolbox(tools, stop, of_recipe(recipe).refusal, self.worlds.player(recipe)),
-            meter=Meter(recipe.budget),
-            journal=journal,
-            stop=stop,
-            notices=notices,
+        services = Services(
             embedder=lambda: as_now.embedder,
             memory=lambda: self.memory,
             still_says=library_check(self.indexed_library),
             rate_limit=as_now._turns(),
             judges=self.judges,
-            kind=classes.table(self.settings.home).of,
             forecast=lambda question: forecast(recipe, question, models=models),
+            kind=classes.table(self.settings.home).of,
+            notices=notices,
+            home=str(self.settings.home),
         )
-        context.home = str(self.settings.home)
+        toolbox = Toolbox(tools, stop, of_recipe(recipe).refusal, self.worlds.player(recipe))
+        context = RunContext(models, toolbox, Meter(recipe.budget), journal, stop, services)
         context.egress = leaving.egress_of(recipe, lambda: context.guard.private)
         return context
 

@@ -23,7 +23,7 @@ from research.evaluation import candidate
 from research.events import events as e
 from research.events.view import fold
 from research.exports import FORMATS
-from research.search.remote import Remote
+from research.search.remote import Remote, Setting
 from research.types import Message, Request, Sent
 from research.web.fetch import FetchPolicy, fetch
 from research.workbench import leaving
@@ -66,7 +66,7 @@ def by_visit(port: int) -> None:
 
 
 def by_search(port: int) -> None:
-    Remote("x", f"http://127.0.0.1:{port}").json(dict[str, Any], "GET", "/", params={"q": "heron"})
+    Remote("x", Setting(f"http://127.0.0.1:{port}")).json(dict[str, Any], "/", params={"q": "heron"})
 
 
 def by_socket(port: int) -> None:

@@ -18,10 +18,10 @@ from pyarrow import parquet as pq
 from research._util.retold import retold
 from research.search.library.library import Library
 from research.text import has_cjk
-from research.tools.visit import VisitTool
 from research.web.readers import FileText, read_bytes
 from tests import desk
 from tests.marked import FORMATS, Format, book
+from tests.visits import visits
 
 SYLLABLES = "ba de fi go lu ma ne pi ro su ta ve zo kri dra sto".split()
 
@@ -63,7 +63,7 @@ def test_what_is_left_out_of_a_file_is_kept_and_told(tmp_path: Path) -> None:
     assert library.partial(str(tmp_path)) == [("a.docx", note)]
     assert [each.notes for each in library.search("dam")] == [(note,)]
     (hit,) = library.search("dam")
-    assert VisitTool(library)(hit.url, "height of the dam").text == f"(of this page: {note})"
+    assert visits(library)(hit.url, "height of the dam").text == f"(of this page: {note})"
 
 
 @pytest.mark.parametrize("title", ["untitled", "Untitled", "无标题", "Document1"])

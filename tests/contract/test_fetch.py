@@ -26,7 +26,7 @@ from pypdf import PdfWriter
 
 from research.errors import ConfigError, ToolError
 from research.search.scope import scope_of
-from research.tools.visit import VisitTool
+from research.tools.visit import Pages, VisitTool, direct
 from research.web.archive import archived, fetched
 from research.web.fetch import FetchPolicy, fetch, vet
 from tests.contract.test_readers import pdf
@@ -771,7 +771,8 @@ def test_a_page_is_read_as_of_a_day_and_its_source_says_so(site: Site, nearest: 
     copies(site, "&timestamp=20210630235959", nearest, last.strip())
     asked = f"/cdx/search/cdx?url={quote(PAGE, safe='')}&to=20210630235959&filter=statuscode:200&fl=timestamp&limit=-1"
     site.says(asked, last, content_type="text/plain")
-    visit = VisitTool(None, site.policy.allow_hosts, archive=f"http://{site.host}", as_of="2021-06-30")  # type: ignore[arg-type]
+    reader = direct(site.policy.allow_hosts, archive=f"http://{site.host}", as_of="2021-06-30")
+    visit = VisitTool(None, Pages(reader, None))  # type: ignore[arg-type]
     if not day:
         with pytest.raises(ToolError, match="the archive has no copy of .* of 2021-06-30 or before"):
             visit(url=PAGE, goal="debt")
@@ -854,11 +855,6 @@ def test_an_archive_gets_the_address_of_a_host_that_does_not_exist_only_if_its_d
 
 def test_a_copy_counts_as_a_page_of_its_own_domain(site: Site) -> None:
     copies(site, "&timestamp=20210630235959", "20210304050607")
-    visit = VisitTool(
-        None,
-        site.policy.allow_hosts,
-        archive=f"http://{site.host}",
-        as_of="2021-06-30",
-        scope=scope_of(["93.184.216.34"]),  # type: ignore[arg-type]
-    )
+    reader = direct(site.policy.allow_hosts, archive=f"http://{site.host}", as_of="2021-06-30")
+    visit = VisitTool(None, Pages(reader, None, scope_of(["93.184.216.34"])))  # type: ignore[arg-type]
     assert visit(url=PAGE, goal="debt").passages

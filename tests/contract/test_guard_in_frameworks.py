@@ -19,9 +19,9 @@ from research.events import events as e
 from research.events.events import Event
 from research.events.recipe import Budget, Recipe
 from research.search.library.library import Library
-from research.tools.visit import VisitTool
 from research.types import Completion, Delta, Request, ToolOutput, ToolSpec
 from tests.contract.test_nobody_gets_in import CANARY, Sink, observations
+from tests.visits import visits
 
 
 class Vault:
@@ -63,7 +63,7 @@ def sink() -> Iterator[Sink]:
 
 def work(model: Says, framework: str, home: Path, sink: Sink, **options: int) -> list[Event]:
     with closing(Library(home)) as library:
-        tools = Toolbox([VisitTool(library, (sink.host,)), Vault()])
+        tools = Toolbox([visits(library, sink.host), Vault()])
         recipe = Recipe(framework=framework, framework_options=options, model="says")
         return list(execute(Run("Go.", recipe, RunContext(lambda name: model, tools, meter=Meter(Budget()))), "run"))
 

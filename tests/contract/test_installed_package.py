@@ -281,15 +281,17 @@ RECIPE = ("--framework", "echo_twice", "--context", "newest_first", "--model", "
 
 @pytest.mark.slow
 def test_third_party_plugins_run_and_the_doctor_lists_them(extended: Path, home: Path, tmp_path: Path) -> None:
-    run, doctor, usage, refused = run_commands(
+    run, searched, doctor, usage, refused = run_commands(
         extended, home, tmp_path,
         ("run", "What does the die show?", *RECIPE, "--search", "shelf", "--json"),
+        ("run", "How many people live in Japan?", "--tools", "atlas", "--json"),
         ("doctor",),
         ("run", "--help"),
         ("run", "What?", "--framework", "no_module"),
     )  # fmt: skip
     assert (run.status, run.json["outcome"], run.json["answer"]) == (0, "answered", "The die shows 4 [1]."), run.err
     assert run.json["usage"]["tool_calls"] == 1
+    assert "123,201,945" in searched.json["answer"], searched.err
     assert [name for name in PLUGINS.values() if f"plug-in {name}" not in doctor.out] == []
     assert "'no_module' of package workbench-plugin-example cannot be loaded: ModuleNotFoundError" in doctor.out
     assert [PLUGINS[kind] for kind in OFFERED if PLUGINS[kind] not in usage.out] == []

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import research
 from bench.novelty import CHOSEN_ON, REPORTED_ON, topics
@@ -140,7 +141,7 @@ def test_a_resumed_run_comes_to_the_same_end_without_an_encoder(
         shared = bench.context_for(recipe, Journal(events[:cut]), threading.Event())
         seen = {event.observation.call_id for event in events[:cut] if isinstance(event, e.ToolFinished)}
         if len(seen) == 8:  # nothing is left to count
-            shared.embedder = None
+            shared.services = replace(shared.services, embedder=None)
         whole = [*events[:cut], *execute(Run(QUESTION, recipe, shared), events[0].run)]
         assert (outcome(whole), warnings(whole)) == ("loop", warnings(events)), f"cut at {cut}"
 
@@ -169,7 +170,7 @@ def test_a_run_shorter_than_three_rounds_needs_no_encoder(bench: Workbench, visi
         loads.append("loaded")
         return WordEncoder()
 
-    shared.embedder = load_
+    shared.services = replace(shared.services, embedder=load_)
     events = list(execute(Run(QUESTION, recipe, shared), "run"))
     finished = [n for n, event in enumerate(events) if isinstance(event, e.Replied)][-1]
     assert finished, "the run made no request"

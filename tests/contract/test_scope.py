@@ -20,7 +20,7 @@ from research.search.scope import Scope, domain, scope_of
 from research.search.services import openalex
 from research.tools.scholar import ScholarTool
 from research.tools.search import SearchTool
-from research.tools.visit import VisitTool
+from research.tools.visit import Pages, VisitTool
 from research.types import Passage, ToolCall, ToolOutput
 from research.web.fetch import FetchedPage
 from research.workbench.workbench import Workbench
@@ -100,11 +100,11 @@ def test_documents_of_the_library_have_no_domain() -> None:
 def test_a_page_outside_the_scope_is_neither_opened_nor_used_after_a_redirect() -> None:
     opened = []
 
-    def reader(url: str, policy: Any) -> FetchedPage:
+    def reader(url: str) -> FetchedPage:
         opened.append(url)
         return FetchedPage(url="https://evil.example/b", title="t", text="words", content_type="text/html")
 
-    visit = VisitTool(None, reader=reader, scope=scope_of(["stats.gov"]))  # type: ignore[arg-type]
+    visit = VisitTool(None, Pages(reader, None, scope_of(["stats.gov"])))  # type: ignore[arg-type]
     with pytest.raises(ToolError, match="not opened: evil.example is not among"):
         visit(url="https://evil.example/b", goal="x")
     assert opened == []

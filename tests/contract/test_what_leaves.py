@@ -32,7 +32,6 @@ from research.exports.markdown import markdown
 from research.search.library.library import Library
 from research.search.services.searxng import searxng
 from research.tools.python import PythonTool
-from research.tools.visit import VisitTool
 from research.types import Completion, Delta, Observation, Request, Source, Tool, ToolCall, ToolOutput, ToolSpec
 from research.web import fetch
 from research.web.readers import read_bytes
@@ -40,6 +39,7 @@ from research.web.url_guard import BITS, UrlGuard, site_of
 from tests import fake_search as fake
 from tests.contract.test_nobody_gets_in import Sink, observations
 from tests.fake_search import FakeSearch
+from tests.visits import visits
 
 SECRETS = ("hT4uQ9zLm2XcV7bN0pRs", "Zy8wK1jFd6GoA3eIxU5B")
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -126,9 +126,9 @@ class World:
     ) -> list[Event]:  # fmt: skip
         hosts = [f"{name}.test:{self.evil.port}" for name in ("evil", *(f"a{n}" for n in range(64)))]
         names = [f"{each}.evil.test:{self.evil.port}" for s in SECRETS for each in (s.lower(), s.encode().hex())]
-        visits = VisitTool(self.library, (*hosts, *names, self.wiki_host))
+        visit = visits(self.library, *hosts, *names, self.wiki_host)
         context = RunContext(
-            lambda name: Obeys(secret, steps, answer), Toolbox([visits, Vault(secret), *tools]), meter=Meter(Budget()),
+            lambda name: Obeys(secret, steps, answer), Toolbox([visit, Vault(secret), *tools]), meter=Meter(Budget()),
             journal=journal,
         )  # fmt: skip
         recipe = Recipe(framework="react", framework_options={"rounds": 40}, model="obeys", novelty=False)

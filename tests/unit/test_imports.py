@@ -9,7 +9,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from research import defaults
+from research import defaults, plugins
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "research"
@@ -37,6 +37,16 @@ MODELS = ("extractive", "gguf", "scripted")
 """Providers whose names mean nothing else; `openai` and `anthropic` are also protocols, and worlds are `recorded`, too."""
 PLACES_OF_MODELS = {"defaults.py", "_util/extras.py"}
 """Data that names models: the default, and the packages of an extra that has the same name."""
+
+CORE = ("agent/", "web/", "frameworks/", "contexts/")
+"""Where a tool is known by its traits alone."""
+ARGUMENTS_OF_TOOLS = {
+    "agent/recorded_world.py": "arguments that are compared without case",
+    "agent/tool_calls.py": "equal queries are equal calls",
+    "frameworks/audit.py": "the argument of a search",
+    "frameworks/rewoo.py": "a plan's arguments are made to fit",
+}
+"""Where `query` is an argument, and why."""
 
 
 @cache
@@ -141,6 +151,14 @@ def test_only_a_frameworks_own_file_contains_its_name() -> None:
 def test_only_a_models_own_file_contains_its_name() -> None:
     """All others ask for a trait of its provider."""
     assert naming(MODELS, "models/", PLACES_OF_MODELS) == []
+
+
+def test_no_tools_name_is_in_the_core() -> None:
+    """It asks for the traits of a tool, so that another package's is like ours."""
+    ids = [each.id for each in plugins.tool.all() if not each.package]
+    found = [each for each in naming(ids, "tools/", set()) if each.startswith(CORE)]
+    assert {each for each in found if each.partition(":")[0] not in ARGUMENTS_OF_TOOLS} == set()
+    assert set(found) == {f"{place}: 'query'" for place in ARGUMENTS_OF_TOOLS}
 
 
 def test_a_providers_room_is_imported_by_its_own_file_only() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from research.agent.budget import Meter
-from research.agent.context import RunContext
+from research.agent.context import RunContext, Services
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
 from research.agent.protocols.native import Native
@@ -34,10 +34,10 @@ from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
 from research.models.extractive.evidence import Evidence
 from research.text import TAG
 from research.tools.recall import RecallTool
-from research.tools.visit import VisitTool
 from research.types import Citation, Completion, Delta, Message, Observation, Reply, Request, Source, Tool, ToolCall
 from research.web.url_guard import MEMORY, UrlGuard, is_users_own
 from tests.calls import used
+from tests.visits import visits
 from tests.word_encoder import WordEncoder
 
 QUESTION = "How many people live in Japan?"
@@ -76,7 +76,7 @@ class Says:
 
 def run(memory: Memory, model: Any, *tools: Tool, **recipe: Any) -> list[Event]:
     box = Toolbox([*tools, RecallTool(lambda: memory)])
-    shared = RunContext(lambda name: model, box, meter=Meter(Budget()), memory=lambda: memory)
+    shared = RunContext(lambda name: model, box, meter=Meter(Budget()), services=Services(memory=lambda: memory))
     made: list[Event] = []
     for event in execute(Run(QUESTION, Recipe(model="says", **recipe), shared), "run", lambda: made):
         made.append(event)
@@ -209,7 +209,7 @@ def test_an_obeying_model_cannot_open_a_url_that_it_composed(memory: Open) -> No
     for more in ({"recall": 5}, {}):
         calls = [] if more else [write_call("recall", query=QUESTION)]
         model = Says(*calls, "".join(write_call("visit", url=url, goal="x") for url in urls), "<answer>No.</answer>")
-        events = run(memory(*entries), model, VisitTool(Unused()), **more)  # type: ignore[arg-type]
+        events = run(memory(*entries), model, visits(Unused()), **more)
         seen = [event.observation for event in events if isinstance(event, e.ToolFinished)]
         refused = [each for each in seen if each.name == "visit"]
         assert len(refused) == len(urls)

@@ -32,8 +32,8 @@ from research.tools.recall import RecallTool
 from research.tools.scholar import ScholarTool
 from research.tools.search import SearchTool
 from research.tools.spec import spec_of
-from research.tools.visit import VisitTool
 from research.types import ToolSpec
+from tests.visits import visits
 
 PACKAGE = Path(plugins.__file__).parent
 IMPORTS = re.compile(r"research\._util(?:\.said import| import said)|research\.citations\.reasons import .*\bbecause")
@@ -43,7 +43,7 @@ OTHER_TEXTS = {*MESSAGES.values(), *KINDS, *AUTHORS.values(), *VERDICTS.values()
 
 def specs() -> Iterator[Any]:
     """Yield every tool that we offer to a model."""
-    tools = [SearchTool([]), ScholarTool([]), VisitTool(None), RecallTool(None, None)]  # type: ignore[arg-type]
+    tools = [SearchTool([]), ScholarTool([]), visits(None), RecallTool(None, None)]  # type: ignore[arg-type]
     yield from (tool.spec for tool in tools)
     yield spec_of(PythonTool().__call__, "python", "")
     yield FINAL_ANSWER

@@ -13,8 +13,8 @@ from msgspec import Struct
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.names import is_country, key, names, starts_sentence
 from research.models.extractive.table_words import count_of
-from research.models.extractive.words import filler
-from research.text import STOP_WORDS, content_tokens, has_cjk, readable
+from research.models.extractive.words import filler, readable
+from research.text import STOP_WORDS, content_tokens, has_cjk
 
 MOST = 8
 """Most parts of one question; more make it one part, such as a research assignment."""

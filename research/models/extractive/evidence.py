@@ -19,14 +19,13 @@ from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.followup import standing
 from research.models.extractive.places import usual
-from research.text import enclosed, readable, tokens
+from research.models.extractive.words import readable
+from research.plugins import tool_of
+from research.text import enclosed, tokens
 from research.types import Message
 from research.web.table_text import ROW
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
-SEARCHES = ("search", "scholar")
-"""Tools that return results for a query."""
-
 _RESPONSE = re.compile(
     r'<tool_response id="[^"]{0,200}" name="[^"]{0,200}"( failed="true")?>\n((?:(?!<tool_response ).)*?)\n</tool_response>',
     re.S,
@@ -127,6 +126,11 @@ class Step(Struct, frozen=True):
     ok: bool = True
 
     @property
+    def searches(self) -> bool:
+        """Whether its tool returns results for a query."""
+        return tool_of(self.name).searches
+
+    @property
     def results(self) -> tuple[Fact, ...]:
         """The first fact of each source, in order."""
         return tuple({fact.n: fact for fact in reversed(self.facts)}.values())[::-1]
@@ -192,7 +196,7 @@ class Evidence:
     @cached_property
     def searched(self) -> frozenset[str]:
         """The queries that were searched."""
-        return frozenset(str(s.arguments.get("query")) for s in self.steps if s.name in SEARCHES)
+        return frozenset(str(s.arguments.get("query")) for s in self.steps if s.searches)
 
     @cached_property
     def visited(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from research.models.extractive.covering import tokens_of
-from research.models.extractive.evidence import SEARCHES, Evidence, Fact
+from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import Question, Target
@@ -109,7 +109,7 @@ class Finder:
             return None
         # Read the pages about the subject in the order found, those of this query first.
         searches = sorted(
-            (step for step in self.evidence.steps if step.name in SEARCHES),
+            (step for step in self.evidence.steps if step.searches),
             key=lambda step: step.arguments.get("query") != query,
         )
         urls = dict.fromkeys(fact.url for step in searches for fact in step.results if fact.subject == subject)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.models.extractive.covering import ASKING, names_of, quoted, tokens_of, words_of
-from research.models.extractive.evidence import SEARCHES, Fact
+from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.patterns import OF_ALL, SUPERLATIVE, YEAR_OF
 from research.models.extractive.places import mentions
@@ -25,7 +25,7 @@ def free(finder: Finder) -> Verdict:
     if whole and not over_everything(finder.question):
         return finder.end(quotes=tuple(chosen))
     covered = {word for fact in chosen for word in asked if word in tokens_of(fact)}
-    searches = [step for step in evidence.steps if step.name in SEARCHES]
+    searches = [step for step in evidence.steps if step.searches]
     if pages := _promising(finder, asked):
         for page in pages:
             finder.act("visit", {"url": page.url, "goal": finder.question.text}, f"Read {page.title}.")
@@ -44,7 +44,7 @@ def _promising(finder: Finder, asked: list[str]) -> list[Fact]:
     """Return the pages to read next: at first two, and none after enough of them."""
     evidence = finder.evidence
     visits = sum(step.name == "visit" for step in evidence.steps)
-    found = [fact for step in evidence.steps if step.name in SEARCHES for fact in step.results]
+    found = [fact for step in evidence.steps if step.searches for fact in step.results]
     pages = sorted(
         (page for page in dict.fromkeys(found) if page.url not in evidence.visited),
         key=lambda page: -len(tokens_of(page) & set(asked)),

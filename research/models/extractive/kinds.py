@@ -6,8 +6,8 @@ import re
 from typing import Literal
 
 from research.models.extractive.measured import lacks, without_asides
+from research.models.extractive.words import readable
 from research.quantities import Quantity, quantities
-from research.text import readable
 
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
 

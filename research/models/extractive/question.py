@@ -13,7 +13,8 @@ from research.models.extractive import patterns
 from research.models.extractive.lexicon import concepts, filler, openers
 from research.models.extractive.phrasebook import Measure
 from research.models.extractive.places import mentions
-from research.text import STOP_WORDS, has_cjk, readable, tokens
+from research.models.extractive.words import readable
+from research.text import STOP_WORDS, has_cjk, tokens
 
 Found = tuple[str, tuple[int, int]]
 """The label of a concept, or a name, with its start and end in the question."""

@@ -26,6 +26,7 @@ from research.models.extractive.table_reading import QUERY
 from research.models.extractive.tabular import columns_of
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
+from research.plugins import tool_of
 from research.text import clip, enclosed, language_of
 from research.types import FAILS, Message, Request, Source
 
@@ -152,9 +153,11 @@ def _done(evidence: Evidence) -> str:
 
 
 def _offered(name: str, messages: Sequence[Message]) -> str:
-    """Return the name of the offered tool: `scholar` if it is the only tool that searches."""
-    tools = set(re.findall(r"^- (\w+):", messages[0].content, re.M))
-    return "scholar" if name == "search" and name not in tools and "scholar" in tools else name
+    """Return the name of the tool, or of another that searches where the one to search with is not offered."""
+    tools = re.findall(r"^- (\w+):", messages[0].content, re.M)
+    if name in tools or not tool_of(name).searches:
+        return name
+    return next((each for each in tools if tool_of(each).searches), name)
 
 
 def _able(actions: Sequence[Action], messages: Sequence[Message]) -> bool:

@@ -1,4 +1,4 @@
-"""Words of questions that say nothing about what is asked, and why a part counts as not found."""
+"""Questions as rules read them, their words that say nothing about what is asked, and why a part counts as not found."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from typing import Any
 
 from research.models.extractive.stems import stem
 from research.text import STOP_WORDS, language_of, tokens
+
+_MOST_OF_A_QUESTION = 4_000
+_RUN = re.compile(r"([^\w\n]|_)\1{8,}")
 
 
 @cache
@@ -41,3 +44,11 @@ def reason(question: str, template: str, **values: object) -> str:
 @cache
 def _data() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+
+
+def readable(text: str) -> str:
+    """Return the text as rules read it: its first 4,000 characters, with at most eight equal marks or spaces in a row.
+
+    Rules search a question many times.  A model still receives all of it.
+    """
+    return _RUN.sub(lambda run: run.group()[:8], text[:_MOST_OF_A_QUESTION])

@@ -17,6 +17,8 @@ from msgspec import Struct
 
 from research._util.glossary import chinese_places
 from research.search.library.comparisons import TITLE, Country, address, comparisons, country, slug
+from research.web.places import Place
+from research.web.table import Table
 
 _LAYOUT = 5
 """Version of the conversion; increased whenever it makes different text from the same data."""
@@ -64,6 +66,9 @@ class Document(Struct, frozen=True):
     """Length of the beginning of the text that is searched; None searches all of it, 0 makes it readable only."""
     csl: str = ""
     """Its bibliographic data in CSL JSON; empty for files."""
+    parts: tuple[Place, ...] = ()
+    """Its pages, slides, chapters or sheets: a passage is in one of them."""
+    tables: tuple[Table, ...] = ()
 
 
 def version() -> str:

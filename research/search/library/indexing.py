@@ -112,10 +112,9 @@ def add_folder(
                 names, read = " ".join(file.relative_to(folder).with_suffix("").parts), change.text
                 said = storage.storable
                 scope = storage.ensure_collection(connection, str(folder))
-                document = Document(url, said(read.title), said(read.text), said(names), said("\n".join(read.notes)))
-                storage.store(
-                    connection, scope, document, change.mtime, change.digest, parts=read.places, tables=read.tables
-                )
+                text = said(read.title), said(read.text), said(names), said("\n".join(read.notes))
+                document = Document(url, *text, parts=read.places, tables=read.tables)
+                storage.store(connection, scope, document, change.mtime, change.digest)
                 indexed += 1
                 partial += [(file, note) for note in read.notes]
     if not indexed and not unchanged and row is None:

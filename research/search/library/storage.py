@@ -101,20 +101,9 @@ def delete(connection: sqlite3.Connection, urls: Iterable[str]) -> None:
 
 
 def store(
-    connection: sqlite3.Connection,
-    collection: int,
-    document: Document,
-    mtime: int,
-    digest: str,
-    *,
-    new: bool = False,
-    parts: Sequence[Place] = (),
-    tables: Iterable[Table] = (),
+    connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str, *, new: bool = False
 ) -> None:
-    """Write a document, replacing the one with its url; `new` says that there is none, which saves looking for it.
-
-    `parts` are its pages, slides, chapters or sheets: a passage is in one of them.
-    """
+    """Write a document, replacing the one with its url; `new` says that there is none, which saves looking for it."""
     document = _bounded(document)
     if not new:
         delete(connection, [document.url])
@@ -123,15 +112,15 @@ def store(
         (:collection, :url, :title, :text, :names, :mtime, :sha256, :notes, :csl, length(CAST(:text AS BLOB)))""",
         {**asdict(document), "collection": collection, "mtime": mtime, "sha256": digest},
     )
-    for table in tables:
+    for table in document.tables:
         connection.execute(
             "INSERT INTO tables (document, head, count, rows) VALUES (?, ?, ?, ?)",
             [row.lastrowid, *(kept := packed(table))],
         )
         connection.execute("UPDATE documents SET bytes = bytes + ? WHERE id = ?", [len(kept[2]), row.lastrowid])
     title, names = segment(document.title), segment(document.names)
-    for ordinal, (start, end) in enumerate(_in_parts(document.text[: document.searched], parts)):
-        text, part = document.text[start:end], places.at(parts, start)
+    for ordinal, (start, end) in enumerate(_in_parts(document.text[: document.searched], document.parts)):
+        text, part = document.text[start:end], places.at(document.parts, start)
         passage = connection.execute(
             "INSERT INTO passages (document, ordinal, text, start, place) VALUES (?, ?, ?, ?, ?)",
             [row.lastrowid, ordinal, text, start, f"{part.name}\t{part.columns}" if part else ""],

@@ -56,7 +56,6 @@ class Brave(web.Service):
             params["freshness"] = "to".join(request.days)
         answer = self.remote.json(
             _Response,
-            "GET",
             "/res/v1/web/search",
             params=params,
             explain=_explain,

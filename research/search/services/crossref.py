@@ -79,7 +79,7 @@ class Crossref(web.Service):
         }
         if request.days:
             params["filter"] = f"from-pub-date:{request.days[0]},until-pub-date:{request.days[1]}"
-        answer = self.remote.json(_Response, "GET", "/works", params=params)
+        answer = self.remote.json(_Response, "/works", params=params)
         return [_passage(work) for work in answer.message.items]
 
 

@@ -20,7 +20,7 @@ from research.plugins import searcher
 from research.search import csl, web
 from research.search.cache import ResultCache
 from research.search.rate_limit import SYSTEM, AttemptError, Clock
-from research.search.remote import MAX_BYTES, WAIT_S, Remote
+from research.search.remote import MAX_BYTES, WAIT_S, Remote, Setting
 from research.types import Passage
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class DuckDuckGo(web.Service):
     def __init__(
         self, url: str = URL, cache: ResultCache | None = None, *, timeout_s: float = WAIT_S, clock: Clock = SYSTEM
     ) -> None:
-        super().__init__(Remote("duckduckgo", url, interval_s=1.0, clock=clock), cache)
+        super().__init__(Remote("duckduckgo", Setting(url), interval_s=1.0, clock=clock), cache)
         self._timeout_s = timeout_s
 
     def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:

@@ -97,7 +97,7 @@ class OpenAlex(web.Service):
             params["filter"] = ",".join(bounds)
         if self.remote.key:
             params["api_key"] = self.remote.key  # OpenAlex accepts the key in the url only
-        answer = self.remote.json(_Response, "GET", "/works", params=params, explain=self._explain)
+        answer = self.remote.json(_Response, "/works", params=params, explain=self._explain)
         return [_passage(work) for work in answer.results]
 
     def _explain(self, response: ErrorResponse) -> AttemptError | None:

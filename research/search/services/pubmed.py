@@ -38,7 +38,7 @@ class Pubmed(web.Service):
         if request.days:
             first, last = (day.replace("-", "/") for day in request.days)
             params |= {"datetype": "pdat", "mindate": first, "maxdate": last}
-        found = self.remote.json(_Response, "GET", "/entrez/eutils/esearch.fcgi", params=params).esearchresult.idlist
+        found = self.remote.json(_Response, "/entrez/eutils/esearch.fcgi", params=params).esearchresult.idlist
         ids = ",".join(each for each in found if each.isdecimal())
         if not ids:
             return []

@@ -37,7 +37,7 @@ class Searxng(web.Service):
 
     def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
         query = web.with_site(msgspec.structs.replace(request, query=request.words))
-        answer = self.remote.json(_Response, "GET", "/search", params={"q": query, "format": "json"}, explain=_explain)
+        answer = self.remote.json(_Response, "/search", params={"q": query, "format": "json"}, explain=_explain)
         if not answer.results and answer.unresponsive:
             engines = ", ".join(" ".join(pair) for pair in answer.unresponsive)
             raise self.remote.failure(f"no engine of the searxng instance answered ({engines})")

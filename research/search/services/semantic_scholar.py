@@ -70,7 +70,7 @@ class SemanticScholar(web.Service):
         if request.year_from is not None or request.year_to is not None:
             params["year"] = f"{request.year_from or ''}-{request.year_to or ''}"
         headers = {"x-api-key": self.remote.key} if self.remote.key else {}
-        answer = self.remote.json(_Response, "GET", "/graph/v1/paper/search", params=params, headers=headers)
+        answer = self.remote.json(_Response, "/graph/v1/paper/search", params=params, headers=headers)
         return [_passage(paper) for paper in answer.data]
 
 

@@ -34,7 +34,7 @@ class Serper(web.Service):
             first, last = ("/".join((day[5:7], day[8:], day[:4])) for day in request.days)
             body["tbs"] = f"cdr:1,cd_min:{first},cd_max:{last}"  # a custom date range, as Google writes it
         answer = self.remote.json(
-            _Response, "POST", "/search", body=body, headers={"X-API-KEY": self.remote.key}, explain=_explain
+            _Response, "/search", body=body, headers={"X-API-KEY": self.remote.key}, explain=_explain
         )
         return [web.passage(hit.link, hit.title, hit.snippet, issued=csl.date(hit.date)) for hit in answer.organic]
 

@@ -37,7 +37,6 @@ class Tavily(web.Service):
             body["start_date"], body["end_date"] = request.days
         answer = self.remote.json(
             _Response,
-            "POST",
             "/search",
             body=body,
             explain=_explain,

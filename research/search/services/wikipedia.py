@@ -29,7 +29,7 @@ class Wikipedia(web.Service):
 
     def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
         params: dict[str, str | int] = {"q": request.words, "limit": min(request.limit, 50)}
-        answer = self.remote.json(_Response, "GET", "/w/rest.php/v1/search/page", params=params)
+        answer = self.remote.json(_Response, "/w/rest.php/v1/search/page", params=params)
         return [
             web.passage(
                 f"{self.remote.url}/wiki/{quote(page.key or '', safe='/:(),')}",
