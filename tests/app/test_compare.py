@@ -128,6 +128,15 @@ def test_an_empty_question_starts_nothing(visit: Visit, home: Path) -> None:
     assert Workbench(load(home=home)).store.runs() == []
 
 
+def test_recipes_without_a_source_say_what_to_choose_and_start_nothing(visit: Visit, home: Path) -> None:
+    app = visit(home, "compare")
+    app.button_group(key=key(app, "sources")).set_value([]).run()
+    app.text_area(key="compare-question").set_value("What is the population of France?")
+    press(app, "Start all")
+    assert texts(app).count("nothing to search") == 1
+    assert Workbench(load(home=home)).store.runs() == []
+
+
 def test_an_unsupported_strategy_is_not_offered(visit: Visit, home: Path) -> None:
     app = visit(home, "compare")
     app.selectbox(key="compare-2-0-framework").select("rewoo").run()

@@ -62,11 +62,14 @@ def draw(bench: Workbench, asked: Asked | None) -> None:
         asked = _next_to(beside)
     chosen = _recipes(bench, beside)
     recipes = _built(bench, chosen, _shared_settings(bench, beside))
-    if recipes is not None and not asked.start:
+    missing = next(filter(None, map(choices.lacking, recipes or ())), "")
+    if missing:
+        form.wrong(missing)
+    elif recipes is not None and not asked.start:
         _expected(bench, asked.question, recipes)
     if asked.start and not asked.question.strip():
         st.caption(t(":material/edit: Type a question first."))
-    elif asked.start and recipes is not None:
+    elif asked.start and recipes is not None and not missing:
         try:
             home.until_ready()
             comparison = compare(bench, asked.question, recipes, [beside.id] if beside else [])

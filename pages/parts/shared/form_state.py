@@ -1,7 +1,8 @@
 """The values of the option widgets in the session: a form that starts from filled values, with the user's edits on top.
 
 The browser sends the values of all its widgets with every event. An event sent before it shows newly filled values
-carries the earlier ones. Filling the form therefore replaces all keys, so that these belong to no widget.
+carries the earlier ones. Filling the form therefore replaces all keys, so that these belong to no widget. The same goes
+for another page or language: there the browser knows the widgets by other ids, or their options by other words.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ class Form(Struct):
 
     generation: int = 0
     """Number of times the form was filled."""
+    place: str = ""
+    """Page and language that it was drawn on last."""
     names: set[str] = field(default_factory=set)
     """Every option that has a key."""
 
@@ -34,6 +37,14 @@ def key(name: str) -> str:
     form = _form()
     form.names.add(name)
     return form.key(name)
+
+
+def begin(place: str) -> None:
+    """Keep the options for this page and language; call it in each rerun, before anything of the page is drawn."""
+    form = _form()
+    if form.place and form.place != place:
+        fill({})
+    form.place = place
 
 
 def fill(values: Mapping[str, Any]) -> None:
