@@ -22,7 +22,7 @@ from pypdf import PdfReader
 from research.citations import statements, uncited, without_marks
 from research.citations.marks import SYMBOLS
 from research.citations.reasons import because
-from research.events.events import Event, RunStarted
+from research.events.events import Earlier, Event, Exchange, RunStarted
 from research.events.recipe import Recipe
 from research.events.view import RunView
 from research.exports import FORMATS, words
@@ -654,3 +654,14 @@ def test_what_the_signs_mean_stands_below_the_answer_of_a_pdf() -> None:
     view = run_of(source(1, "France"), report="France grew by 2 % [1].", citations=citations)
     text = PdfReader(io.BytesIO(pdf(view))).pages[0].extract_text()
     assert text.index("[1]=") < text.index("= 1 calculated") < text.index("References")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_follow_up_names_the_question_that_it_follows(name: str) -> None:
+    view = run_of(source(1), report="47 million [1].")
+    label = "follows:" if name == "md" else "Follow-up to"
+    assert label not in READERS[name](view)
+    view.earlier = Earlier((Exchange("Who?", "Nobody."), Exchange("What is the population of France?", "68 million.")))
+    told = " ".join(READERS[name](view).split())
+    assert label in told
+    assert "What is the population of France?" in told
