@@ -60,8 +60,8 @@ REPORT = """## 摘要
 """
 CITATIONS = (
     Citation(1, "法国2024年的实际GDP（购买力平价）为 **3.732 万亿美元** ，约占世界的 2 %", "supported"),
-    Citation(2, "第二句没有核实。", "unsupported", reason="the labelled line has 5 km",
-             reasons=(because("the labelled line has {figure}", figure="5 km"),)),
+    Citation(2, "第二句没有核实。", "unsupported", reason="the source gives 5 km",
+             reasons=(because("the source gives {figure}", figure="5 km"),)),
 )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def test_a_chinese_report_is_chinese_throughout(name: str) -> None:
     text = re.sub(r"\s", "", READERS[name](chinese()))
     for expected in (
         CHINESE, "摘要", "3.732万亿美元", "斜体", "代码", "≈−²€", "国家", "引文", "参考文献", "法国·经济", "核查",
-        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：带标签的那一行写的是5km", "没有来源的一句。", "图",
+        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：来源给出的是5km", "没有来源的一句。", "图",
     ):  # fmt: skip
         assert expected in text, expected
     assert "References" not in text
