@@ -206,7 +206,11 @@ def test_a_whole_sentence_is_word_for_word(claim: str) -> None:
 )
 def test_a_part_of_a_sentence_or_another_word_is_left_to_a_judge(claim: str) -> None:
     (each,) = check(claim, SOURCES)
-    assert (each.status, each.reason, each.by) == ("unverified", "rules can't decide this, and no model has checked it", "rules")
+    assert (each.status, each.reason, each.by) == (
+        "unverified",
+        "rules can't decide this, and no model has checked it",
+        "rules",
+    )
     assert each.quote in SOURCES[each.n - 1].quote
 
 
