@@ -252,3 +252,15 @@ def test_a_result_shows_the_words_of_a_table_or_heading_without_their_signs(
     assert shown
     assert "Export cable · 7 weeks" in shown[0]
     assert not any("|" in each or "##" in each or "---" in each for each in shown)
+
+
+def test_a_collection_counts_all_its_documents_while_their_meaning_is_indexed(
+    visit: Visit, home: Path, papers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Library.collections
+    monkeypatch.setattr(Library, "collections", lambda own: [replace(each, vectors=0) for each in listed(own)])
+    app = visit(home, "library")
+    row = app.get_by_key(f"collection-{papers}")
+    assert "1 document ·" in row.markdown[0].value
+    (progress,) = row.get("progress")
+    assert "Search by meaning is being prepared: 0%" in progress.proto.text
