@@ -11,7 +11,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.parts.search import box
-from pages.parts.shared import account, files, form_state, guard, home, language, routes, undo
+from pages.parts.shared import account, files, guard, home, language, routes, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import StoreUnavailable
@@ -48,7 +48,6 @@ else:
     account.draw()
     box.draw([each.url_path for each in pages])
     undo.draw()
-    form_state.begin(f"{page.url_path} {language.current()}")
     try:
         page.run()
     except StoreUnavailable as error:

@@ -72,8 +72,8 @@ def test_start_runs_all_recipes_with_one_budget_and_opens_the_comparison(
 ) -> None:
     app = visit(home, "compare")
     app.segmented_control(key="compare-number-2").set_value(3).run()
-    app.number_input(key="compare-2-0.react.rounds").set_value(7)
-    app.number_input(key="compare-budget-tokens").set_value(50_000)
+    app.number_input(key=key(app, "compare-2-0.react.rounds")).set_value(7)
+    app.number_input(key=key(app, "compare-budget-tokens")).set_value(50_000)
     app.text_area(key="compare-question").set_value("What is the population of France?")
     press(app, "Start all")
     assert not app.exception
@@ -134,6 +134,7 @@ def test_recipes_without_a_source_say_what_to_choose_and_start_nothing(visit: Vi
     app.text_area(key="compare-question").set_value("What is the population of France?")
     press(app, "Start all")
     assert texts(app).count("nothing to search") == 1
+    assert next(each for each in app.expander if each.label.startswith("Shared settings")).proto.expanded
     assert Workbench(load(home=home)).store.runs() == []
 
 

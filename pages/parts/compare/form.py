@@ -24,6 +24,8 @@ from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 
 BOX: Final = "compare-question"
+LACKING: Final = "compare-lacking"
+"""Session key of whether something must be chosen first; the shared settings are open then."""
 
 
 class Asked(Struct, frozen=True):
@@ -63,6 +65,7 @@ def draw(bench: Workbench, asked: Asked | None) -> None:
     chosen = _recipes(bench, beside)
     recipes = _built(bench, chosen, _shared_settings(bench, beside))
     missing = next(filter(None, map(choices.lacking, recipes or ())), "")
+    st.session_state[LACKING] = bool(missing)
     if missing:
         form.wrong(missing)
     elif recipes is not None and not asked.start:
@@ -140,7 +143,12 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             "novelty": recipe.novelty,
             "egress": recipe.egress,
         }
-    with st.expander(t("Shared settings: budget, tools, sources, memory"), type="compact", icon=":material/tune:"):
+    with st.expander(
+        t("Shared settings: budget, tools, sources, memory"),
+        type="compact",
+        icon=":material/tune:",
+        expanded=st.session_state.get(LACKING, False),
+    ):
         left, right = st.columns(2, gap="medium")
         with left:
             budget = form.budget("compare-budget")

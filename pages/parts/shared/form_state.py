@@ -12,6 +12,9 @@ from typing import Any, Final
 
 import streamlit as st
 from msgspec import Struct, field
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.parts.shared import language
 
 FORM: Final = "form"
 """Session key of the form."""
@@ -22,7 +25,7 @@ class Form(Struct):
 
     generation: int = 0
     """Number of times the form was filled."""
-    place: str = ""
+    place: tuple[str, str] | None = None
     """Page and language that it was drawn on last."""
     names: set[str] = field(default_factory=set)
     """Every option that has a key."""
@@ -37,14 +40,6 @@ def key(name: str) -> str:
     form = _form()
     form.names.add(name)
     return form.key(name)
-
-
-def begin(place: str) -> None:
-    """Keep the options for this page and language; call it in each rerun, before anything of the page is drawn."""
-    form = _form()
-    if form.place and form.place != place:
-        fill({})
-    form.place = place
 
 
 def fill(values: Mapping[str, Any]) -> None:
@@ -63,4 +58,8 @@ def fill(values: Mapping[str, Any]) -> None:
 
 def _form() -> Form:
     form: Form = st.session_state.setdefault(FORM, Form())
+    context = get_script_run_ctx()
+    before, form.place = form.place, (context.page_script_hash if context else "", language.current())
+    if before and before != form.place:
+        fill({})
     return form
