@@ -76,6 +76,7 @@ with sheet:
     arguments = {**chosen, "tools": defaults.unless_default(chosen["tools"])}
     welcome.recent(bench)
 
+missing = ""
 try:
     # Without MCP servers, because building the recipe would start them.
     recipe = bench.recipe(**{**arguments, "mcp": ()})
@@ -89,6 +90,9 @@ except REFUSED as error:
         models.instead(bench, chosen["model"] or bench.settings.model)
 else:
     recipe_line.caption(choices.line(recipe, chosen["tools"]))
+    if missing := choices.lacking(recipe, chosen["mcp"]):
+        with below if started else sources:
+            form.wrong(missing)
     line, basis = choices.expected(bench, recipe, question or "")
     if line:
         summary.caption(line, help=basis or None)
@@ -97,7 +101,7 @@ if started:
     with below:
         if not (question or "").strip():
             st.caption(t(":material/edit: Type a question first."))
-        else:
+        elif not missing:
             try:
                 # Check before waiting for the library; the engine checks again.
                 recipe = bench.recipe(**arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.library import browse, collections, document, folders, search, upload
+from pages.parts.library import browse, collections, document, folders, search
 from pages.parts.shared import address, home
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
@@ -43,11 +43,7 @@ elif collection:
     browse.draw(bench, collection)
 else:
     above = st.container()
-    st.subheader(t("Your own documents"), anchor=False)
-    folder, files = st.columns(2, gap="large")
-    with folder:
-        folders.add(bench, "library")
-    with files:
-        upload.draw(bench, "library")
+    st.subheader(t("Add documents"), anchor=False)
+    folders.add_documents(bench, "library")
     with above:
         collections.draw(bench)

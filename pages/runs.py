@@ -31,7 +31,7 @@ rows, more = found[:PAGE], len(found) > PAGE
 hidden = filters.hiding_evaluations() and any(tag.startswith(EVALUATED) for tag in bench.store.tags())
 if rows:
     live.draw(bench, rows)
-    table.draw(rows, bool(run_id))
+    table.draw(bench, rows, bool(run_id))
     with st.container(key="runs-foot", horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
             figures.draw(bench, rows, more)

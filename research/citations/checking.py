@@ -25,7 +25,7 @@ from research.types import HOLDS, Citation, Reason, Source, Verdict
 BY = "rules"
 """The judge named in every verdict here."""
 VERBATIM = because("word for word")
-LABELLED = because("labelled figure")
+LABELLED = because("the source gives this figure")
 _EMPHASIS = re.compile(r"\*+|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_])")
 _LONGEST_CLAIM = 2_000
 """Characters of a statement that the rules check."""
@@ -251,7 +251,7 @@ def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
     vague = rounded or unscaled or figure.hedge or seen.hedge or figure.weak
     if vague or figure.unit != seen.unit or (len(others) > 1 and not said.years):
         return None
-    reason = because("the labelled line has {figure}", figure=seen.written)
+    reason = because("the source gives {figure}", figure=seen.written)
     return _Found("contradicted", (reason,), {cell.n: cell.line})
 
 

@@ -25,7 +25,7 @@ def because(text: str, /, **values: object) -> Reason:
     return Reason(text, tuple((name, str(value)) for name, value in values.items()))
 
 
-OPEN: Final = because("not checked by a judge")
+OPEN: Final = because("rules can't decide this, and no model has checked it")
 DEAD: Final = because("no source has this number")
 
 

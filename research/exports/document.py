@@ -211,6 +211,7 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
         "Cost": say("unknown") if view.cost_usd is None else f"${view.cost_usd:,.4f}".removesuffix("00"),
         "Time": say("{seconds} s", seconds=f"{view.seconds:,.1f}"),
         **({} if view.sent is None else {"Left this machine": left(view.sent, say)}),
+        **({"Follow-up to": _line(view.earlier.exchanges[-1].question)} if view.earlier else {}),
         "Run": view.run,
     }
     return tuple((say(name), visible(value)) for name, value in found.items())
@@ -248,12 +249,11 @@ def _outcome(view: RunView, say: Words) -> str:
 
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
     """Return the cited sources in the order of their numbers in the report."""
-    citations: dict[int, list[Citation]] = {}
-    for each in view.citations:
-        citations.setdefault(each.n, []).append(each)
     answered = view.outcome != "no_evidence"
     return tuple(
-        _reference(source, quotes(view, source.n), citations.get(source.n, []), say, answered)
+        _reference(
+            source, quotes(view, source.n), [each for each in view.citations if each.n == source.n], say, answered
+        )
         for source in view.cited_sources
     )
 

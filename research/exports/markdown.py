@@ -92,6 +92,7 @@ def _front(view: RunView) -> str:
     values = {
         "title": prose(view.question),
         "date": started.isoformat(timespec="seconds"),
+        **({"follows": prose(view.earlier.exchanges[-1].question)} if view.earlier else {}),
         "run": view.run,
         "framework": view.recipe.framework,
         "context": view.recipe.context,

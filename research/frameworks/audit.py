@@ -44,7 +44,7 @@ _BESIDE = 4
 _Wanted = tuple[int, Reference]
 
 
-@framework("Audit", hidden=True, prompt="react", forkable=False, page=40_000)
+@framework("Check of a report", hidden=True, prompt="react", forkable=False, page=40_000)
 def audit(
     run: Run,
     *,

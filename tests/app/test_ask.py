@@ -350,9 +350,22 @@ def test_an_empty_or_unavailable_search_selection_is_reported_beside_it(visit: V
     app = visit(home)
     app.button_group(key="sources").set_value([]).run()
     assert "nothing to search" in texts(app)
+    app.text_area(key="question").set_value("What is the population of France?")
+    press(app, "Start")
+    assert texts(app).count("nothing to search") == 1
+    assert opened(home).store.runs() == []
     app.button_group(key="one-service-ask").set_value("tavily").run()
     assert app.button_group(key="sources").value == ["tavily"]
     assert "TAVILY" in texts(app)
+
+
+def test_the_offline_model_does_not_start_without_a_tool_that_finds_something(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.button_group(key="tools").set_value(["python"]).run()
+    app.text_area(key="question").set_value("What is the population of France?")
+    press(app, "Start")
+    assert "Turn on the tool Search" in texts(app)
+    assert opened(home).store.runs() == []
 
 
 def test_choices_survive_visits_to_other_pages_and_a_language_change(visit: Visit, home: Path) -> None:

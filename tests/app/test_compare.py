@@ -72,8 +72,8 @@ def test_start_runs_all_recipes_with_one_budget_and_opens_the_comparison(
 ) -> None:
     app = visit(home, "compare")
     app.segmented_control(key="compare-number-2").set_value(3).run()
-    app.number_input(key="compare-2-0.react.rounds").set_value(7)
-    app.number_input(key="compare-budget-tokens").set_value(50_000)
+    app.number_input(key=key(app, "compare-2-0.react.rounds")).set_value(7)
+    app.number_input(key=key(app, "compare-budget-tokens")).set_value(50_000)
     app.text_area(key="compare-question").set_value("What is the population of France?")
     press(app, "Start all")
     assert not app.exception
@@ -125,6 +125,16 @@ def test_an_empty_question_starts_nothing(visit: Visit, home: Path) -> None:
     app.text_area(key="compare-question").set_value("  ")
     press(app, "Start all")
     assert any("Type a question first" in each.value for each in app.caption)
+    assert Workbench(load(home=home)).store.runs() == []
+
+
+def test_recipes_without_a_source_say_what_to_choose_and_start_nothing(visit: Visit, home: Path) -> None:
+    app = visit(home, "compare")
+    app.button_group(key=key(app, "sources")).set_value([]).run()
+    app.text_area(key="compare-question").set_value("What is the population of France?")
+    press(app, "Start all")
+    assert texts(app).count("nothing to search") == 1
+    assert next(each for each in app.expander if each.label.startswith("Shared settings")).proto.expanded
     assert Workbench(load(home=home)).store.runs() == []
 
 

@@ -237,3 +237,30 @@ def test_the_map_shows_the_documents(visit: Visit, home: Path) -> None:
     app = visit(home, "library", collection="factbook", view="map")
     assert not app.exception
     assert "Similar documents sit close together." in texts(app)
+
+
+def test_a_result_shows_the_words_of_a_table_or_heading_without_their_signs(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    text = "# Cables\n\n## Delay of cables\n\n| Item | Delay |\n| --- | :-: |\n| Export cable | 7 weeks |\n"
+    (folder / "cables.md").write_text(text, "utf-8")
+    Workbench(load(home=home)).library.add_folder(folder)
+    app = visit(home, "library", q="export cable delay", collection=str(folder))
+    shown = [each.value for each in app.markdown if "Export cable" in each.value]
+    assert shown
+    assert "Export cable · 7 weeks" in shown[0]
+    assert not any("|" in each or "##" in each or "---" in each for each in shown)
+
+
+def test_a_collection_counts_all_its_documents_while_their_meaning_is_indexed(
+    visit: Visit, home: Path, papers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = Library.collections
+    monkeypatch.setattr(Library, "collections", lambda own: [replace(each, vectors=0) for each in listed(own)])
+    app = visit(home, "library")
+    row = app.get_by_key(f"collection-{papers}")
+    assert "1 document ·" in row.markdown[0].value
+    (progress,) = row.get("progress")
+    assert "Search by meaning is being prepared: 0%" in progress.proto.text

@@ -127,7 +127,11 @@ def test_before_the_report_the_page_shows_the_sources_so_far_and_the_latest_thou
     live = Live(home)
     app = visit(home, run=RUN)
     said = [each.value for each in app.get_by_key("draft").caption]
-    assert said == ["The report appears here. So far: no sources yet."]
+    assert said == ["The report appears here once sources are found.", ":material/pending: Now: Starting"]
+    live.asks(1)
+    app.run()
+    said = [each.value for each in app.get_by_key("draft").caption]
+    assert said[-1] == ":material/pending: Now: Reading the prompt"
     found = [Source(n, f"library://factbook/{n}", f"Country {n}", "…") for n in range(2, 13)]
     live.calls(1, ToolCall("c1", "search", {"query": "energy"}), Source(1, URL, "Norway · Energy", "…"), *found)
     live.calls(2, ToolCall("c2", "visit", {"url": URL}), Source(1, URL, "Norway · Energy", "…"), found[0])

@@ -271,7 +271,7 @@ def test_a_folder_is_added_searched_and_removed(visit: Visit, home: Path, tmp_pa
     (papers / "moon.md").write_text("# The moon\n\nThe moon is $3 of ![cheese](https://evil.example/p.png).", "utf-8")
     (papers / "broken.docx").write_bytes(b"not a docx")
     app = visit(home, "library")
-    app.text_input[1].set_value(str(papers))
+    app.text_input(key="folder-path-library").set_value(str(papers))
     press(app, "Add folder")
     assert not app.exception
     assert "1 file read" in app.success[0].value
@@ -298,7 +298,7 @@ def test_a_folder_added_on_ask_is_selected(visit: Visit, home: Path, tmp_path: P
 @pytest.mark.parametrize(("path", "said"), [("/no/such/folder", "/no/such/folder"), ("  ", "Enter a folder")])
 def test_an_invalid_folder_shows_an_error(visit: Visit, home: Path, path: str, said: str) -> None:
     app = visit(home, "library")
-    app.text_input[1].set_value(path)
+    app.text_input(key="folder-path-library").set_value(path)
     press(app, "Add folder")
     assert said in app.error[0].value.replace("\\", "")
 

@@ -26,6 +26,7 @@ from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView, fold
 from research.store import Store
+from research.text import clip
 from research.types import Citation, Observation, Part, Reply, Source, ToolCall
 from research.web.fetch import FetchedPage
 from research.workbench.example import EXAMPLE_QUESTION
@@ -374,7 +375,10 @@ def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answer
     row = bench(answered).store.run(following)
     assert row.origin is not None
     assert (row.question, row.origin.how, row.origin.run) == ("And of Spain?", "follow_up", RUN)
-    assert "Follow-up to an earlier question" in [link.label for link in app.page_link]
+    earlier = clip(EXAMPLE_QUESTION, 80)
+    assert f"Follow-up to: {plain(earlier)}" in [link.label for link in app.page_link]
+    listed = visit(answered, "runs").dataframe[0].value["Question"].tolist()
+    assert f"↳ And of Spain? (after “{earlier}”)" in listed
     waited(bench(answered).store, following)
     assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 

@@ -65,7 +65,7 @@ def two(answered: Path) -> Path:
 def test_filters_can_come_from_the_url(visit: Visit, two: Path) -> None:
     assert len(questions(visit(two, "runs"))) == 2
     for name, value in {"framework": "rewoo", "context": "window", "model": "scripted:x", "tag": "moon"}.items():
-        assert questions(visit(two, "runs", **{name: value})) == ["↳ How many?"]
+        assert questions(visit(two, "runs", **{name: value})) == ["↳ How many? (rerun)"]
     assert questions(visit(two, "runs", q="france")) == [EXAMPLE_QUESTION]
     assert questions(visit(two, "runs", outcome="failed")) == []
 
@@ -76,7 +76,7 @@ def test_a_selected_filter_is_kept_in_the_url_until_it_is_reset(visit: Visit, tw
     app.run().multiselect(key="runs-framework").select("rewoo").run()
     assert app.query_params["framework"] == "rewoo"
     assert "page" not in app.query_params
-    assert questions(app) == ["↳ How many?"]
+    assert questions(app) == ["↳ How many? (rerun)"]
     app = press(app, "Reset filters")
     assert "framework" not in app.query_params
     assert len(questions(app)) == 2
@@ -100,7 +100,7 @@ def test_runs_of_evaluations_are_hidden_unless_asked_for(visit: Visit, two: Path
     assert questions(app) == [EXAMPLE_QUESTION]
     assert len(questions(press(app, "Show the runs of evaluations"))) == 2
     assert app.query_params["evaluations"] == "1"
-    assert questions(visit(two, "runs", tag="eval:nightly")) == ["↳ How many?"]
+    assert questions(visit(two, "runs", tag="eval:nightly")) == ["↳ How many? (rerun)"]
     store = store_of(two)
     store.delete([RUN])
     store.close()
@@ -112,7 +112,9 @@ def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, an
     store.create("261121-120002-abcf", "Another question?", Recipe())
     store.create("261121-120003-abcf", EXAMPLE_QUESTION, Recipe())
     store.close()
-    table = visit(answered, "runs").dataframe[0].value
+    app = visit(answered, "runs")
+    assert "runs of the same question stand together" in texts(app)
+    table = app.dataframe[0].value
     assert table["Question"].tolist() == [EXAMPLE_QUESTION, EXAMPLE_QUESTION, "Another question?"]
     assert table["Outcome"].tolist() == ["● Running", "✓ Answered", "● Running"]
     assert table["When"].tolist()[0] == "just now"
@@ -175,7 +177,7 @@ def test_related_runs_are_shown_as_a_tree(visit: Visit, two: Path) -> None:
     app = visit(two, "runs", run=RUN)
     assert [expander.label for expander in app.expander if "Related" in expander.label] == ["Related runs · 2"]
     assert any("Run again: ReWOO" in button.label for button in app.button)
-    assert app.dataframe[0].value["From"].tolist().count("rerun") == 1
+    assert questions(app).count("↳ How many? (rerun)") == 1
 
 
 def test_the_list_shows_figures_for_its_runs(visit: Visit, two: Path) -> None:

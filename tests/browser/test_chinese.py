@@ -112,3 +112,16 @@ def test_tools_chosen_on_ask_hold_on_compare_and_a_change_of_language_asks_on(ap
     page.get_by_role("button", name=zh("Start")).click()
     page.wait_for_url(re.compile(r"[?&]run="))
     expect(page.get_by_text(zh("Answered")).first).to_be_visible()
+
+
+@pytest.mark.slow
+def test_tools_and_sources_hold_on_the_next_page_after_a_change_of_language(app: App, page: Page, zh: Words) -> None:
+    page.goto(f"{app.url}?lang=en")
+    page.get_by_text("Customize").first.click()
+    expect(page.get_by_text("Read a page", exact=True)).to_be_visible()
+    page.get_by_text("中", exact=True).click()
+    page.get_by_role("link", name=zh("Compare"), exact=True).click()
+    page.get_by_text(zh("Shared settings: budget, tools, sources, memory")).click()
+    for chosen, number in ((zh("Read a page"), 3), (zh("CIA World Factbook"), 1)):
+        group = page.get_by_test_id("stButtonGroup").filter(has=page.get_by_text(chosen))
+        expect(group.locator("[aria-checked=true], [aria-pressed=true], [kind=pillsActive]")).to_have_count(number)

@@ -29,6 +29,7 @@ def test_the_library_is_browsed_and_a_folder_is_added_removed_and_restored(
 
     page.goto(f"{fresh.url}/library")
     settle(page)
+    page.get_by_role("tab", name="Use a folder").click()
     page.get_by_role("textbox", name="Folder on this computer").fill(str(papers))
     page.get_by_role("button", name="Add folder").click()
     expect(page.get_by_text("papers: 1 file read")).to_be_visible()

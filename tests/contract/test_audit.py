@@ -226,7 +226,7 @@ def test_an_audit_without_a_report_is_refused_and_no_list_offers_it(bench: Workb
     from research import plugins
 
     assert "audit" not in plugins.framework.names()
-    assert plugins.framework.get("audit").title == "Audit"
+    assert plugins.framework.get("audit").title == "Check of a report"
     view = fold(bench.engine.start("?", bench.recipe(framework="audit"), here=True).events())
     assert view.status == "failed" and "audit FILE" in view.error
 

@@ -538,10 +538,10 @@ def test_the_users_own_documents_get_their_vectors_first_and_the_smallest_of_the
     turns: list[str] = []
 
     def progress(done: int, total: int, title: str) -> None:
-        ready = {each.name: each.ready for each in library.collections()}
+        vectors = {each.name: each.vectors for each in library.collections()}
         turns.extend(each.name for each in library.collections() if each.name not in turns and not each.missing)
         if "late" not in names[-1] and done > 3:
-            assert 0 < ready[names[2]] < 50, "documents are counted as they are done"
+            assert 0 < vectors[names[2]] < 50, "passages are counted as they are done"
             names.append(add("late"))
 
     assert library.embed_missing(progress) == 60 + sum(added.values())

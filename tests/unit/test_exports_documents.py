@@ -22,7 +22,7 @@ from pypdf import PdfReader
 from research.citations import statements, uncited, without_marks
 from research.citations.marks import SYMBOLS
 from research.citations.reasons import because
-from research.events.events import Event, RunStarted
+from research.events.events import Earlier, Event, Exchange, RunStarted
 from research.events.recipe import Recipe
 from research.events.view import RunView
 from research.exports import FORMATS, words
@@ -60,8 +60,8 @@ REPORT = """## 摘要
 """
 CITATIONS = (
     Citation(1, "法国2024年的实际GDP（购买力平价）为 **3.732 万亿美元** ，约占世界的 2 %", "supported"),
-    Citation(2, "第二句没有核实。", "unsupported", reason="the labelled line has 5 km",
-             reasons=(because("the labelled line has {figure}", figure="5 km"),)),
+    Citation(2, "第二句没有核实。", "unsupported", reason="the source gives 5 km",
+             reasons=(because("the source gives {figure}", figure="5 km"),)),
 )  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def test_a_chinese_report_is_chinese_throughout(name: str) -> None:
     text = re.sub(r"\s", "", READERS[name](chinese()))
     for expected in (
         CHINESE, "摘要", "3.732万亿美元", "斜体", "代码", "≈−²€", "国家", "引文", "参考文献", "法国·经济", "核查",
-        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：带标签的那一行写的是5km", "没有来源的一句。", "图",
+        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：来源给出的是5km", "没有来源的一句。", "图",
     ):  # fmt: skip
         assert expected in text, expected
     assert "References" not in text
@@ -654,3 +654,14 @@ def test_what_the_signs_mean_stands_below_the_answer_of_a_pdf() -> None:
     view = run_of(source(1, "France"), report="France grew by 2 % [1].", citations=citations)
     text = PdfReader(io.BytesIO(pdf(view))).pages[0].extract_text()
     assert text.index("[1]=") < text.index("= 1 calculated") < text.index("References")
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_follow_up_names_the_question_that_it_follows(name: str) -> None:
+    view = run_of(source(1), report="47 million [1].")
+    label = "follows:" if name == "md" else "Follow-up to"
+    assert label not in READERS[name](view)
+    view.earlier = Earlier((Exchange("Who?", "Nobody."), Exchange("What is the population of France?", "68 million.")))
+    told = " ".join(READERS[name](view).split())
+    assert label in told
+    assert "What is the population of France?" in told

@@ -103,7 +103,7 @@ def test_what_an_error_inserts_is_in_the_language_of_the_page_too(
 
 def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     (found,) = check("The population of Japan is 99 million [1].", [Source(1, "", "Japan", "Population: 123,201,945")])
-    assert found.reason == "the labelled line has 123,201,945"
+    assert found.reason == "the source gives 123,201,945"
     monkeypatch.setattr(language, "current", lambda: "zh")
     assert "123,201,945" in cite.reason(found) and "labelled" not in cite.reason(found)
     foreign = Reason("{0.__class__} {}", (("a", "b"),))
@@ -116,9 +116,9 @@ OLD = Citation(3, "It is so.", "unverified", reason="the source does not state 5
 @pytest.mark.parametrize(
     ("saved", "shown"),
     [
-        (OLD, "尚未由评判者核查"),
+        (OLD, "规则无法判定，也未经模型核查"),
         (replace(OLD, status="dead", reason="no source has the number 3", by=""), "没有这个编号的来源"),
-        (replace(OLD, reasons=(Reason("the source says {other}", (("other", "x"),)),)), "尚未由评判者核查"),
+        (replace(OLD, reasons=(Reason("the source says {other}", (("other", "x"),)),)), "规则无法判定，也未经模型核查"),
         (replace(OLD, status="contradicted"), ""),
         (replace(OLD, status="calculated", reason="3 + 4 = 7"), "3 + 4 = 7"),
         (

@@ -24,6 +24,8 @@ from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 
 BOX: Final = "compare-question"
+LACKING: Final = "compare-lacking"
+"""Session key of whether something must be chosen first; the shared settings are open then."""
 
 
 class Asked(Struct, frozen=True):
@@ -62,11 +64,15 @@ def draw(bench: Workbench, asked: Asked | None) -> None:
         asked = _next_to(beside)
     chosen = _recipes(bench, beside)
     recipes = _built(bench, chosen, _shared_settings(bench, beside))
-    if recipes is not None and not asked.start:
+    missing = next(filter(None, map(choices.lacking, recipes or ())), "")
+    st.session_state[LACKING] = bool(missing)
+    if missing:
+        form.wrong(missing)
+    elif recipes is not None and not asked.start:
         _expected(bench, asked.question, recipes)
     if asked.start and not asked.question.strip():
         st.caption(t(":material/edit: Type a question first."))
-    elif asked.start and recipes is not None:
+    elif asked.start and recipes is not None and not missing:
         try:
             home.until_ready()
             comparison = compare(bench, asked.question, recipes, [beside.id] if beside else [])
@@ -137,7 +143,12 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             "novelty": recipe.novelty,
             "egress": recipe.egress,
         }
-    with st.expander(t("Shared settings: budget, tools, sources, memory"), type="compact", icon=":material/tune:"):
+    with st.expander(
+        t("Shared settings: budget, tools, sources, memory"),
+        type="compact",
+        icon=":material/tune:",
+        expanded=st.session_state.get(LACKING, False),
+    ):
         left, right = st.columns(2, gap="medium")
         with left:
             budget = form.budget("compare-budget")

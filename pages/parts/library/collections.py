@@ -110,14 +110,11 @@ def numbers(info: CollectionInfo) -> str:
 
 
 def index_progress(info: CollectionInfo) -> None:
-    """Draw how many documents can be found by meaning, until all can."""
+    """Draw how much of a collection can be found by meaning, until all can."""
     if info.missing:
-        said = t(
-            "Index of meanings: {done} of {documents}",
-            done=f"{info.ready:,}",
-            documents=count(info.documents, "document"),
-        )
-        st.progress(info.vectors / info.passages, f":small[:gray[{said}]]")
+        done = info.vectors / info.passages
+        said = t("Search by meaning is being prepared: {share}", share=f"{done:.0%}")
+        st.progress(done, f":small[:gray[{said}]]")
 
 
 def note_on_index() -> None:

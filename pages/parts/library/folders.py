@@ -22,19 +22,22 @@ ADDED = "folder-added"
 
 
 def add_documents(bench: Workbench, place: str) -> None:
-    """Draw both ways to add documents: uploading files, and naming a folder."""
-    upload.draw(bench, place)
-    st.divider()
-    add(bench, place)
+    """Draw the ways to add documents: uploading files, and naming a folder, for users who may.
 
-
-def add(bench: Workbench, place: str) -> None:
-    """Draw the form that adds a folder, and its result.
-
-    Hidden for users who may not name folders; see `research.config.users.readable`.
+    See `research.config.users.readable`.
     """
     if bench.settings.user and not bench.settings.allow_folders:
+        upload.draw(bench, place)
         return
+    files, folder = st.tabs([t("Upload files"), t("Use a folder")])
+    with files:
+        upload.draw(bench, place)
+    with folder:
+        _add(bench, place)
+
+
+def _add(bench: Workbench, place: str) -> None:
+    """Draw the form that adds a folder, and its result."""
     with st.form(f"add-folder-{place}", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input(
             t("Folder on this computer"),

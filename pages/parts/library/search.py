@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.parts.library import collections
-from pages.parts.shared import address, home
+from pages.parts.shared import address, cite, home
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, ToolError
@@ -55,4 +55,4 @@ def _hit(hit: Hit) -> None:
             found = " · ".join(way for rank, way in ways if rank is not None)
             st.markdown(f":small[:gray[{found}]]", width="content")
             address.link(t("Open"), f"open-{passage.url}", ":material/menu_book:", doc=passage.url, quote=passage.quote)
-        st.markdown("  \n".join(plain(line) for line in passage.quote.splitlines() if line.strip()))
+        st.markdown("  \n".join(cite.lines(passage.quote)))

@@ -28,7 +28,7 @@ def draw(bench: Workbench, place: str) -> Path | None:
     turn = state.setdefault(f"upload-turn-{place}", 0)
     state.setdefault(f"upload-name-{place}", _usual(bench))
     name = st.text_input(
-        t("Add to collection"),
+        t("Collection for the files"),
         key=f"upload-name-{place}",
         persist_state="session",
         help=t("A new or existing collection in the library."),

@@ -96,6 +96,21 @@ def tool(name: str) -> str:
     return plain(tool_title(name))
 
 
+def lacking(recipe: Recipe, servers: Collection[str] = ()) -> str:
+    """Return what must be chosen before a run of this recipe, with these MCP servers, can find anything; empty: nothing."""
+    if plugins.framework.get(recipe.framework).command:  # it brings its own sources
+        return ""
+    if "search" in recipe.tools and not recipe.search:
+        return t(
+            "There is nothing to search. Choose a source first, such as the CIA World Factbook or your own documents."
+        )
+    if offline(recipe) and not (servers or recipe.mcp or recipe.recall or set(recipe.tools) - {"python"}):
+        return t(
+            "The offline model only answers from what it finds. Turn on the tool {tool} first.", tool=tool("search")
+        )
+    return ""
+
+
 def offline(recipe: Recipe) -> bool:
     """Return whether the model of a run is no language model."""
     return plugins.provider_of(recipe.model).written_by == "rules"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import memory_choices, meter, sources
+from pages.parts.run import lineage, memory_choices, meter, sources
 from pages.parts.shared import titles
 from pages.parts.shared.language import current, t
 from pages.parts.shared.safe import plain
@@ -12,7 +12,7 @@ from pages.parts.shared.words import count, read, when
 from research.events.view import RunView
 from research.exports.document import left
 from research.exports.words import Words
-from research.store import Filters, Origin, RunRow
+from research.store import Filters, RunRow
 from research.text import clip
 from research.workbench.workbench import Workbench
 
@@ -52,7 +52,7 @@ def relatives(bench: Workbench, row: RunRow) -> None:
         if row.origin is not None and row.origin.how != "fork":
             st.page_link(
                 "pages/ask.py",
-                label=_from(row.origin),
+                label=_from(bench, row),
                 icon=":material/call_split:",
                 query_params={"run": row.origin.run},
             )
@@ -65,8 +65,11 @@ def relatives(bench: Workbench, row: RunRow) -> None:
             )
 
 
-def _from(origin: Origin) -> str:
-    return t("Follow-up to an earlier question") if origin.how == "follow_up" else t("Rerun of an earlier run")
+def _from(bench: Workbench, row: RunRow) -> str:
+    if question := lineage.followed(bench, row):
+        return t("Follow-up to: {question}", question=plain(question))
+    follows = row.origin is not None and row.origin.how == "follow_up"
+    return t("Follow-up to an earlier question") if follows else t("Rerun of an earlier run")
 
 
 def _into(row: RunRow) -> str:

@@ -63,8 +63,6 @@ def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGe
         searched = sources["search"] if "search" in tools else ()
         if reads and not searched:
             searched = tuple(name for name in sources["search"] if name in (LIBRARY, FOLDERS))
-        if "search" in tools and not sources["search"]:
-            wrong(t("The search tool has nothing to search: choose a source, or turn the tool off."))
         _set_up(bench, sources["search"] if "search" in tools else ())
     with right:
         limits = budget()

@@ -10,16 +10,18 @@ from pages.parts.shared.words import count
 from research import compare
 from research.agent.fork import EDITED
 from research.compare import Inherited
-from research.errors import REFUSED
+from research.errors import REFUSED, ConfigError
 from research.events.events import Edited, ReportEdited
 from research.events.rounds import CallView
 from research.events.view import RunView
 from research.store import Filters, RunRow
-from research.text import as_words
+from research.text import as_words, clip
 from research.workbench.workbench import Workbench
 
 COMING = 5
 """Maximum number of linked forks; the tree on Runs has all of them."""
+EARLIER = 80
+"""Maximum characters of the question that a run follows."""
 KEPT = 300
 """Maximum number of results cached per session."""
 
@@ -85,6 +87,16 @@ def inherited(bench: Workbench, row: RunRow) -> Inherited | None:
     if key not in kept:
         kept[key] = compare.inherited(bench.store, row)
     return kept[key]
+
+
+def followed(bench: Workbench, row: RunRow) -> str:
+    """Return the question that a follow-up follows; empty for any other run, and once that one is deleted."""
+    if row.origin is None or row.origin.how != "follow_up":
+        return ""
+    try:
+        return clip(" ".join(bench.store.run(row.origin.run).question.split()), EARLIER)
+    except ConfigError:
+        return ""
 
 
 def _fork(row: RunRow) -> bool:

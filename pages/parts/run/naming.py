@@ -42,9 +42,9 @@ def line(view: RunView, current: RoundView, now: float | None) -> str:
     Requests beside the rounds have no number.
     """
     who = "" if current.agent == "main" else f"{plain(agent_name(current.agent))} · "
-    name = plain(clip(_name(view, current, now), 100))
+    called = plain(clip(name(view, current, now), 100))
     number = f"**{current.number}**  " if is_round(current) and current.number else ""
-    head = name if current.purpose == VERIFY else f"{number}{who}{name}"  # a judge's agents only tell batches apart
+    head = called if current.purpose == VERIFY else f"{number}{who}{called}"  # a judge's agents only tell batches apart
     if current.asked and not current.calls:
         said = [plain(clip(" ".join(each.split()), SUBJECT)) for each in (current.asked, current.replied) if each]
         return f"{head}  \n:gray[:small[{' → '.join(said)}]]"
@@ -68,7 +68,8 @@ def icon(view: RunView, current: RoundView) -> str:
     return f":material/{PHASES[phase][0] if phase else 'edit_note'}:"
 
 
-def _name(view: RunView, current: RoundView, now: float | None) -> str:
+def name(view: RunView, current: RoundView, now: float | None) -> str:
+    """Return what a round does or did; `now` is None for a run that is not active."""
     if current.purpose == PROPOSE:
         return t("Write the plan")
     if calls := [each.call for each in current.calls] or _called(current):

@@ -99,13 +99,13 @@ def words(view: RunView, key: str) -> None:
     _statements(shown, [Block(shown.report)], key, whole=len(cut) >= len(view.report))
 
 
-def draft(view: RunView) -> None:
-    """Draw the report that the model is writing; before it, what is known so far."""
+def draft(view: RunView, now: float) -> None:
+    """Draw the report that the model is writing; before it, what is done `now` and known so far."""
     if view.citations:  # the finished report stands above, with the verdicts known so far
         return
     current, written = _draft(view)
     if not current or not written:
-        so_far.draw(view)
+        so_far.draw(view, now)
         return
     if current.agent != "main" and current.reply is not None:
         st.caption(t("Draft of {agent}", agent=plain(agent_name(current.agent))))

@@ -131,7 +131,7 @@ def _card(view: RunView, source: Source, kept: Container[str]) -> None:
         report = " ".join(view.report.split())
         found = [(quote, place) for quote, place in found if place or " ".join(quote.split()) not in report]
         for quote, place in found[:QUOTES]:
-            lines = [plain(line) for line in clip(quote, QUOTE).splitlines()]
+            lines = cite.lines(clip(quote, QUOTE)) or [""]
             lines[-1] += f" :small[:gray[{plain(place)}]]" if place else ""
             st.markdown("> " + "  \n> ".join(lines), anchors=False)
         if (left := len(found) - QUOTES) > 0:

@@ -161,7 +161,7 @@ def _follow(
                 timeline.at_work(view, [r for r in new if agent in (None, r.agent)], now)
             st.empty()
         with draft:
-            report.draft(view)
+            report.draft(view, now)
             st.empty()
 
     follow()

@@ -8,13 +8,14 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts.run import head
+from pages.parts.run import head, lineage
 from pages.parts.shared import address, titles
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
 from pages.parts.shared.words import ago, lasted
 from research.store import RunRow
+from research.workbench.workbench import Workbench
 
 SHORT, LONG, ROW_PX = 6, 14, 35
 """Visible rows while a run is open and while none is, and the height of a row in pixels."""
@@ -22,8 +23,8 @@ LINKS = 25
 """Maximum number of runs listed as links."""
 QUIET = "#7a8087"
 """Colour of a question that the row above has already named."""
-FROM = {"fork": later("fork"), "follow_up": later("follow-up"), "rerun": later("rerun")}
-"""How a run derives from another."""
+AGAIN = {"fork": later("{question} (fork)"), "rerun": later("{question} (rerun)")}
+"""The question of a run that asks it again, by how it derives from the other."""
 
 
 def selected(rows: Sequence[RunRow]) -> list[RunRow]:
@@ -32,15 +33,29 @@ def selected(rows: Sequence[RunRow]) -> list[RunRow]:
     return [row for row in rows if row.id in chosen]
 
 
-def draw(rows: Sequence[RunRow], opened: bool) -> None:
+def draw(bench: Workbench, rows: Sequence[RunRow], opened: bool) -> None:
     """Draw the runs by question, the newest first; clicking a cell opens a run, ticking selects it for the actions."""
     rows = _grouped(rows)
+    asked = [_asked(bench, row) for row in rows]
+    if any(_repeats(rows)):
+        st.caption(t("Newest first; runs of the same question stand together."))
     with st.container(key="runs-wide"):
-        _table(rows, opened)
+        _table(rows, asked, opened)
         if not opened:  # ticking is possible only while no run is open
             st.caption(t("Click a row to open the run. Tick several to compare, tag, export or delete them."))
     with st.container(key="runs-narrow", gap="xxsmall"):
-        _links(rows)
+        _links(rows, asked)
+
+
+def _asked(bench: Workbench, row: RunRow) -> str:
+    """Return the question of a run, with the one that it follows, or how it asks it again."""
+    question = " ".join(row.question.split())
+    if row.origin is None:
+        return question
+    if row.origin.how == "follow_up":
+        earlier = lineage.followed(bench, row)
+        return t("{question} (after “{earlier}”)", question=question, earlier=earlier) if earlier else question
+    return t(AGAIN[row.origin.how], question=question)
 
 
 def _grouped(rows: Sequence[RunRow]) -> list[RunRow]:
@@ -57,32 +72,27 @@ def _repeats(rows: Sequence[RunRow]) -> list[bool]:
     return [place > 0 and asked[place - 1] == each for place, each in enumerate(asked)]
 
 
-def _table(rows: Sequence[RunRow], opened: bool) -> None:
+def _table(rows: Sequence[RunRow], asked: Sequence[str], opened: bool) -> None:
     ids = [row.id for row in rows]
     # A new key for new rows, because the selection stores positions, not runs.
     key = "runs-table-" + hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
     checked = [place for place, row in enumerate(rows) if row in selected(rows)]
     columns: dict[str, list[Any]] = {
-        "Question": [("↳ " if row.origin else "") + " ".join(row.question.split()) for row in rows],
+        "Question": [f"↳ {each}" if row.origin else each for row, each in zip(rows, asked, strict=True)],
         "Outcome": [f"{head.SIGNS[head.look(row)[0]]} {head.state(row)}" for row in rows],
-        "Framework": [titles.framework(row.recipe.framework) for row in rows],
-        "Context": [titles.context(row.recipe.context) for row in rows],
+        "Method": [titles.way(row.recipe) for row in rows],
         "Model": [row.recipe.model for row in rows],
     }
     if any(row.tags for row in rows):
         columns["Tags"] = [", ".join(row.tags) for row in rows]
-    if any(row.origin for row in rows):
-        columns["From"] = [t(FROM[row.origin.how]) if row.origin else "" for row in rows]
     columns["When"] = [ago(row.created) for row in rows]
     columns["Took"] = [lasted(max(0.0, row.updated - row.created)) if row.outcome else "" for row in rows]
     headings = {
         "Question": t("Question"),
         "Outcome": t("Outcome"),
-        "Framework": t("Framework"),
-        "Context": t("Context"),
+        "Method": t("Method"),
         "Model": t("Model"),
         "Tags": t("Tags"),
-        "From": t("From"),
         "When": t("When"),
         "Took": t("Took"),
     }
@@ -128,10 +138,9 @@ def show(run_id: str) -> None:
     address.put("run", run_id)
 
 
-def _links(rows: Sequence[RunRow]) -> None:
-    for row, repeats in zip(rows[:LINKS], _repeats(rows), strict=False):
-        recipe = f"{titles.framework(row.recipe.framework)} / {titles.context(row.recipe.context)}"
-        words = recipe if repeats else " ".join(row.question.split())
+def _links(rows: Sequence[RunRow], asked: Sequence[str]) -> None:
+    for row, question, repeats in zip(rows[:LINKS], asked, _repeats(rows), strict=False):
+        words = titles.way(row.recipe) if repeats else question
         indent = "\u2003" if repeats else ""
         label = f"{indent}{head.dot(row)} {plain(words)} :small[:gray[{head.state(row)} · {ago(row.created)}]]"
         address.link(label, f"runs-link-{row.id}", width="stretch", run=row.id, round="")

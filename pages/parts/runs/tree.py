@@ -68,7 +68,7 @@ def _family(bench: Workbench, row: RunRow, depth: int, seen: set[str]) -> list[t
 def _label(bench: Workbench, row: RunRow, depth: int) -> str:
     """Return how the run came about, what is specific to it, and its state."""
     question = plain(clip(" ".join(row.question.split()), 60))
-    recipe = plain(f"{titles.framework(row.recipe.framework)} / {row.recipe.context} / {row.recipe.model}")
+    recipe = plain(titles.recipe(row.recipe))
     state = head.state(row)
     match row.origin.how if row.origin and depth else "":
         case "fork":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
+from typing import Final
 
 import streamlit as st
 
@@ -19,6 +21,7 @@ from research.web.url_guard import MEMORY
 from research.workbench.calibration import Calibration
 
 LIBRARY, REMEMBERED = "pages/library.py", "pages/memory.py"
+_HEADING: Final = re.compile(r"^#{1,6}\s+")
 TITLE, QUOTE = 300, 1_500
 """Maximum characters of a title, and of a quote or a reason."""
 
@@ -59,7 +62,20 @@ def missing(citation: Citation) -> None:
 def quoted(text: str) -> None:
     """Draw a passage line by line."""
     with st.container(border=True):
-        st.markdown("\n\n".join(plain(line) for line in text.splitlines() if line.strip()) or "—")
+        st.markdown("\n\n".join(lines(text)) or "—")
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a passage as Markdown that shows their words, without the signs of a table or a heading."""
+    found = []
+    for line in map(str.strip, text.splitlines()):
+        if line.startswith("|"):
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            ruled = all(set(cell) <= set("-:") for cell in cells)  # the line below the head of a table
+            found.append("" if ruled else " · ".join(filter(None, cells)))
+        else:
+            found.append(_HEADING.sub("", line))
+    return [plain(line) for line in found if line]
 
 
 def verdict(citation: Citation) -> None:

@@ -1,7 +1,8 @@
 """The values of the option widgets in the session: a form that starts from filled values, with the user's edits on top.
 
 The browser sends the values of all its widgets with every event. An event sent before it shows newly filled values
-carries the earlier ones. Filling the form therefore replaces all keys, so that these belong to no widget.
+carries the earlier ones. Filling the form therefore replaces all keys, so that these belong to no widget. The same goes
+for another page or language: there the browser knows the widgets by other ids, or their options by other words.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from typing import Any, Final
 
 import streamlit as st
 from msgspec import Struct, field
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.parts.shared import language
 
 FORM: Final = "form"
 """Session key of the form."""
@@ -21,6 +25,8 @@ class Form(Struct):
 
     generation: int = 0
     """Number of times the form was filled."""
+    place: tuple[str, str] | None = None
+    """Page and language that it was drawn on last."""
     names: set[str] = field(default_factory=set)
     """Every option that has a key."""
 
@@ -52,4 +58,8 @@ def fill(values: Mapping[str, Any]) -> None:
 
 def _form() -> Form:
     form: Form = st.session_state.setdefault(FORM, Form())
+    context = get_script_run_ctx()
+    before, form.place = form.place, (context.page_script_hash if context else "", language.current())
+    if before and before != form.place:
+        fill({})
     return form

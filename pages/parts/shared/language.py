@@ -15,7 +15,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts.shared import component, form_state
+from pages.parts.shared import component
 from research._util.said import catalogue
 
 LANGUAGES: Final = {"en": "EN", "zh": "中"}
@@ -155,6 +155,5 @@ def choice() -> None:
 
 
 def _switched(key: str) -> None:
-    form_state.fill({})  # before the words change: the browser knows the options of a form by them
     st.session_state["language"] = st.session_state["language-chosen"] = st.session_state[key]
     st.query_params.pop("lang", None)

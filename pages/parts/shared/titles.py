@@ -66,9 +66,19 @@ def framework(name: str) -> str:
         return name
 
 
+def way(given: Recipe) -> str:
+    """Return how a run works: framework and strategy, without the strategy where nobody chooses one."""
+    name = framework(given.framework)
+    try:
+        hidden = plugins.framework.get(given.framework).hidden
+    except ConfigError:
+        hidden = False
+    return name if hidden else f"{name} / {context(given.context)}"
+
+
 def recipe(given: Recipe) -> str:
     """Return framework, strategy and model of a recipe as one line."""
-    return f"{framework(given.framework)} / {context(given.context)} / {given.model}"
+    return f"{way(given)} / {given.model}"
 
 
 def context(name: str) -> str:

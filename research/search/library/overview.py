@@ -33,8 +33,6 @@ class CollectionInfo(Struct, frozen=True):
     """Files that could not be read at the last indexing."""
     of_evaluation: bool = False
     """Whether an evaluation brought it, so that only questions of its set search it."""
-    ready: int = 0
-    """Documents whose passages all have a vector."""
 
     @property
     def missing(self) -> int:
@@ -67,11 +65,9 @@ def collections(connection: sqlite3.Connection, encoder: str) -> list[Collection
         f"""SELECT name, (SELECT count(*) FROM ({inside})), (SELECT count(*) FROM ({passages})),
         (SELECT count(*) FROM vectors WHERE encoder = ? AND passage IN ({passages})),
         (SELECT coalesce(sum(length(text)), 0) FROM documents WHERE collection = collections.id), indexed,
-        (SELECT count(*) FROM unreadable WHERE collection = collections.id), {storage.OF_EVALUATION},
-        (SELECT count(*) FROM ({inside}) AS each WHERE NOT EXISTS (SELECT 1 FROM passages WHERE document = each.id
-        AND NOT EXISTS (SELECT 1 FROM vectors WHERE passage = passages.id AND encoder = ?)))
+        (SELECT count(*) FROM unreadable WHERE collection = collections.id), {storage.OF_EVALUATION}
         FROM collections WHERE forgotten IS NULL ORDER BY name""",
-        [encoder, encoder],
+        [encoder],
     )
     return [CollectionInfo(*row) for row in rows]
 
