@@ -13,6 +13,7 @@ from research._util.said import say, speaking
 from research.agent.context import Steps
 from research.agent.judging import judge
 from research.agent.run import Run
+from research.agent.tool_calls import MOST_CALLS
 from research.auditing import links as link_states
 from research.auditing.record import Record
 from research.auditing.references import Reference
@@ -178,7 +179,15 @@ class _Trial:
     def research(self) -> Steps[None]:
         """Read what the library has on each statement that cites nothing, or a country's whole entry of the Factbook."""
         cited = {i: self._countries(self._all[i]) for i in self._kept}
-        places = [i for i in cited if cited[i] or not self._all[i].numbers][:MOST_RESEARCHED]
+        places = [i for i in cited if cited[i] or not self._all[i].numbers]
+        if over := len(places[MOST_RESEARCHED:]):
+            with speaking(self.run.language):
+                most = say(
+                    "{number} statements were not looked for: at most {most} are", number=over, most=MOST_RESEARCHED
+                )
+            self.notes += (most,)
+            yield from self.run.context.mark(Audited(notes=(most,)))
+            places = places[:MOST_RESEARCHED]
         for start in range(0, len(places) if "search" in self.run.recipe.tools else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
             near = yield from self._search({i: " ".join([*map(shelf.subject, cited[i]), said[i]]) for i in said})
@@ -237,7 +246,9 @@ class _Trial:
 
     def _use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
         calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
-        seen = (yield from self.run.use(Reply(text="", calls=calls))) if calls else ()
+        seen: list[Observation] = []
+        for start in range(0, len(calls), MOST_CALLS):
+            seen += yield from self.run.use(Reply(text="", calls=calls[start : start + MOST_CALLS]))
         return dict(zip(arguments, seen, strict=True))
 
     def _goal(self, n: int) -> str:
