@@ -67,7 +67,7 @@ def test_a_reference_to_a_whole_country_is_the_sections_that_decide_its_statemen
 
 
 def test_statements_without_a_source_are_looked_for_and_marked_as_found(bench: Workbench) -> None:
-    view = audit("Egypt has 112,870,457 inhabitants. The capital of Egypt is Alexandria.", workbench=bench)
+    view = audit("Egypt has 112,870,457 inhabitants. The flower of Egypt is the Lotus of Cairo.", workbench=bench)
     assert verdicts(view) == ["supported", "no_source"]
     found, unknown = view.statements.values()
     assert found.reason == "found in “Egypt · People and Society”, not cited by the report"
@@ -96,3 +96,31 @@ def test_rows_items_and_paragraphs_are_judged_each_in_its_own_words(bench: Workb
         ("Ghana's coastline is 1,539 km.", "contradicted"),
         ("The median age of Kenya is 21.5 years.", "supported"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (
+            "The capital of Argentina is Cordoba. The capital of Argentina is Buenos Aires.",
+            ["contradicted", "supported"],
+        ),
+        ("About 340 million people live in Brazil. About 220 million do.", ["contradicted"]),
+        (
+            "Life expectancy in Japan is about 85 years. Life expectancy in Japan is about 79 years.",
+            ["supported", "contradicted"],
+        ),
+        ("越南的首都是河内。肯尼亚的首都是河内。", ["supported", "contradicted"]),
+        ("The capital of Kenya is not Nairobi. Kenya is the capital of Nairobi.", ["no_source", "no_source"]),
+    ],
+)
+def test_what_the_library_has_under_a_label_confirms_or_refutes(
+    report: str, expected: list[str], bench: Workbench
+) -> None:
+    assert verdicts(audit(report, workbench=bench))[: len(expected)] == expected
+
+
+def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbench) -> None:
+    report = "\n\n".join(f"The old mill of Alder Creek ground {n} tonnes of oats." for n in range(1_000, 1_103))
+    view = audit(report, workbench=bench)
+    assert "3 statements were not looked for: at most 100 are" in view.report
