@@ -54,7 +54,17 @@ def test_a_file_of_the_library_is_found_by_the_name_that_an_export_gives_it(benc
 
 
 @pytest.mark.parametrize(
-    "name", ["Norway, CIA World Factbook", "CIA World Factbook: Norway, 2025", "挪威，CIA 世界概况"]
+    "name",
+    [
+        "Norway, CIA World Factbook",
+        "CIA World Factbook: Norway, 2025",
+        "Norway, The World Factbook, CIA",
+        "CIA World Factbook (2024), Norway",
+        "https://www.cia.gov/the-world-factbook/countries/norway/",
+        "Norway – The World Factbook. https://www.cia.gov/the-world-factbook/countries/norway/#economy",
+        "挪威，CIA 世界概况",
+        "挪威，世界概况，中央情报局",
+    ],
 )
 def test_a_reference_to_a_whole_country_is_the_sections_that_decide_its_statements(name: str, bench: Workbench) -> None:
     report = (
