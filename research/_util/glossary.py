@@ -71,9 +71,9 @@ def _territories() -> dict[str, tuple[str, str]]:
 
 @cache
 def english_labels() -> dict[str, str]:
-    """Return the label that each Chinese term stands for; a term may lack the word for an amount at its end."""
+    """Return the label that each Chinese term stands for; a term may lack the word for an amount or the whole."""
     found = {term: english_label(term) for term in terms("label").values()}
-    return {term.rstrip("额量"): label for term, label in found.items()} | found
+    return {term.rstrip("额量").removeprefix("总"): label for term, label in found.items()} | found
 
 
 @lru_cache(maxsize=4_096)

@@ -119,7 +119,7 @@ def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source
     """
     if found := {each.url: each for each in sources if shelf.means(reference.text, each.title, each.url)}:
         return list(found.values())
-    if sections := [each for each in sources if shelf.means_country(reference.text, each.title)]:
+    if sections := [each for each in sources if reference.means_country(each.title)]:
         return sections[:1]
     wanted = reference.title or reference.text
     names = set(reference.surnames)

@@ -49,7 +49,7 @@ class Record(Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """Return the score in a sentence, in the language that is spoken."""
+        """Return how many of all statements hold, fail and are open, in the language that is spoken."""
         found = score(self.statements)
         if found.share is None:
             return (
@@ -58,12 +58,11 @@ class Record(Struct, frozen=True):
                 else say("Nothing to check was found.")
             )
         return say(
-            "{holds} of {judged} judged statements hold: {share} % (95 % interval {low}–{high} %).",
-            holds=found.holds,
-            judged=found.judged,
-            share=round(found.share * 100),
-            low=round(found.low * 100),
-            high=round(found.high * 100),
+            "{confirmed} of {all} statements confirmed, {wrong} wrong, {open} not checked.",
+            confirmed=found.holds,
+            all=len(self.statements),
+            wrong=found.judged - found.holds,
+            open=len(self.statements) - found.judged,
         )
 
     @property

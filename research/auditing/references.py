@@ -6,6 +6,7 @@ import re
 
 from msgspec import Struct
 
+from research.citations import shelf
 from research.text import clip, without_accents
 
 URL = re.compile(r"https?://[^\s<>\"'“”‘’）】」，。、；]+", re.I)
@@ -70,6 +71,10 @@ class Reference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def name(self) -> str:
         """Return the words by which a reader knows it."""
         return self.title or (f"{self.author} ({self.year})" if self.author else "") or self.url or self.text
+
+    def means_country(self, title: str) -> bool:
+        """Return whether its words or its address name a country's entry of the Factbook, of which a section has this title."""
+        return any(shelf.means_country(each, title) for each in (self.text, self.url))
 
     @property
     def surnames(self) -> tuple[str, ...]:

@@ -15,8 +15,18 @@ from msgspec.structs import replace
 from research.auditing.author_year import AuthorYear
 from research.auditing.definitions import Parts, split
 from research.auditing.references import LINK, URL, Reference, clean_url, parsed
-from research.citations.marks import MARK, SYMBOLS, Statement, around_code, normalised, statements, uncited
-from research.text import clip
+from research.citations.marks import (
+    MARK,
+    SYMBOLS,
+    Statement,
+    around_code,
+    normalised,
+    statements,
+    uncited,
+    without_marks,
+)
+from research.quantities import quantities
+from research.text import clip, content_tokens, has_cjk
 
 LONGEST = 2_000_000
 """Characters of a report that are read; about 700 pages."""
@@ -56,6 +66,10 @@ _SITE = re.compile(
 )
 
 
+_COUNTED = "".join(sign for sign in SYMBOLS.values() if not sign.isascii())
+"""Signs before the number of statements that have a verdict."""
+
+
 class Report(Struct, frozen=True):
     """A report as it is put on trial."""
 
@@ -72,12 +86,26 @@ class Report(Struct, frozen=True):
     @property
     def statements(self) -> list[Statement]:
         """Return the sentences and table rows of the report, with the numbers that each cites."""
-        return [each for each in statements(self.body) if not each.heading or each.numbers]
+        found = statements(self.body)
+        return [each for each in found if (not each.heading or each.numbers) and _states(without_marks(each.text))]
 
     @property
     def uncited(self) -> tuple[str, ...]:
         """Return the statements with a figure or a name that cite nothing."""
-        return uncited(self.body)
+        return tuple(each for each in uncited(self.body) if _states(each))
+
+
+def _states(text: str) -> bool:
+    """Return whether a line is no metadata, count of verdicts, foot of a page, head of a table or row that lost its table."""
+    counted = re.search(rf"[{_COUNTED}] \d", text) is not None
+    if counted or " | " in text or text.rstrip("*_ ").endswith((".", "!", "?", "。", "！", "？")):
+        return not counted
+    for each in reversed(quantities(text)):
+        text = f"{text[: each.start]} {text[each.end :]}"
+    head = all(word[0].isupper() for word in re.findall(r"[^\W\d_]+", text))
+    data = len(re.findall(r"(?:^|\s)[^\W\d_][^:：;；]{0,30}[:：](?=\s|$)", text)) > 2
+    said = [word for word in content_tokens(text) if len(word) > 1]
+    return not (head or data) and len(said) > (0 if has_cjk(text) else 1)
 
 
 def read(text: str) -> Report:

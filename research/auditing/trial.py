@@ -11,7 +11,7 @@ from research.citations import without_marks
 from research.citations.marks import Statement
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
 from research.quantities import Quantity, quantities
-from research.text import clip
+from research.text import clip, line_tokens
 from research.types import Citation
 
 QUOTED = 600
@@ -24,7 +24,9 @@ def judged(
     """Return the verdict on a statement; `citations` are those of the sources that were read, by ledger number."""
     text = without_marks(statement.text)
     unread = [sources[each] for each in statement.numbers if sources[each].state not in READ]
-    best = min(citations, key=lambda each: _ORDER.index(_verdict(each)), default=None)
+    said = line_tokens(text)
+    near = sorted(citations, key=lambda each: -len(said & line_tokens(each.quote)))
+    best = min(near, key=lambda each: _ORDER.index(_verdict(each)), default=None)
     verdict: TrialVerdict = _verdict(best) if best else "not_checkable"
     found = not statement.numbers and verdict in (*HOLDS, "contradicted")
     if not statement.numbers and not found:

@@ -16,6 +16,7 @@ from research.citations.derived import OPERATIONS, compare, derive, inputs_of, p
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
+from research.citations.naming import Named, match_name, named_by
 from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, compared, forms, stated
 from research.quantities import Quantity, quantities
@@ -81,6 +82,7 @@ class _Page(Struct, frozen=True):
     title: str
     sentences: list[Sentence]
     cells: list[Cell]
+    names: list[Named]
     lines: list[str]
     """Pieces of its lines, of which the nearest is shown beside a claim that stays open."""
 
@@ -99,7 +101,7 @@ def _page(source: Source) -> _Page:
     cells = cells_of(source)
     rows = dict.fromkeys(cell.line for cell in cells if cell.how) or source.quote.splitlines()
     pieces = [piece for row in rows if row.strip() for piece in _wrapped(row.strip())]
-    return _Page(source.n, source.title, list(stated(source)), cells, pieces)
+    return _Page(source.n, source.title, list(stated(source)), cells, list(named_by(source)), pieces)
 
 
 class _Checker:
@@ -134,13 +136,14 @@ class _Checker:
             return _Found("unverified", (limit,), {})
         plain = _EMPHASIS.sub("", claim)
         cells = [cell for page in pages for cell in page.cells]
-        said = told(_row(plain, context), cells, [page.title for page in pages])
+        rowed = _row(plain, context)
+        said = told(rowed, cells, [page.title for page in pages])
         verbatim = _verbatim(plain, pages)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
-        if found := _labelled(said, cells, context):
+        if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else rowed, pages):
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
@@ -184,6 +187,18 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
         reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
         return _Found("contradicted", (reason,), other)
     return None
+
+
+def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
+    """Return whether a labelled line or a row names what a claim names, or something else in its place."""
+    found = match_name(claim, (each for page in pages for each in page.names))
+    if found is None:
+        return None
+    holds, named = found
+    reason = (
+        because("labelled name") if holds else because("the labelled line has {figure}", figure=named.value.strip())
+    )
+    return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
 
 
 def _row(claim: str, context: str) -> str:
@@ -248,7 +263,9 @@ def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
     seen = cell.quantity
     unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
     rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
-    vague = rounded or unscaled or figure.hedge or seen.hedge or figure.weak
+    # `about 79` is wrong of 85.2, which `about 80` may be
+    loose = figure.hedge and (figure.hedge != "about" or replace(figure, half=3 * figure.half).states(seen))
+    vague = rounded or unscaled or loose or seen.hedge or figure.weak
     if vague or figure.unit != seen.unit or (len(others) > 1 and not said.years):
         return None
     reason = because("the source gives {figure}", figure=seen.written)

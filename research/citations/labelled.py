@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, groupby, islice, pairwise, product
@@ -20,8 +21,8 @@ from research.quantities.units import SCALES
 from research.text import has_cjk
 from research.types import Source
 
-_ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
-_BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
+ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
+BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
 _BULLET = re.compile(r"^[\s#>*+•-]+")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _MONTH = re.compile(r"(?<!\d)\d{4}-\d\d(?!\d)")
@@ -85,6 +86,13 @@ class Cell(Struct, frozen=True):
     rank: Rank | None = None
 
     @property
+    def short(self) -> frozenset[str]:
+        """The label without the end of it that a claim need not have, if what is left has two words."""
+        parts = self.written.split(",")
+        head = words(" ".join(pattern("where").split(part)[0] for part in parts))
+        return own if len(own := self.label & head) > 1 and not self.how else self.label
+
+    @property
     def made(self) -> bool:
         """Whether a query calculated it."""
         return _AGGREGATE.search(re.sub(r"'[^']*'|SELECT \*", "", self.how)) is not None
@@ -100,8 +108,10 @@ class Cell(Struct, frozen=True):
         own, points = self.quantity, ("point", "百分点")
         same_sign, same_hedge = (claimed.value < 0) == (own.value < 0), own.hedge in ("", claimed.hedge)
         same_points = all((word in claimed.written) == (word in own.written) for word in points)
-        # `about 85 million` is not 84.0 million
-        exact = replace(claimed, hedge="") if claimed.hedge == "about" else claimed
+        # `about 85 million` is not 84.0 million, but `about 220 million` is 221.4 million
+        digits = re.sub(r"\D", "", claimed.written)
+        round_ = digits.endswith("0") and len(digits.rstrip("0")) > 1 and "." not in claimed.written
+        exact = replace(claimed, hedge="") if claimed.hedge == "about" and not round_ else claimed
         share = claimed.unit == "%" and not own.unit and bool(_SHARE.search(self.how))
         same_unit = claimed.unit == own.unit or share
         return same_sign and same_hedge and same_points and same_unit and exact.states(own)
@@ -126,12 +136,13 @@ def cells_of(source: Source) -> list[Cell]:
     lines = [line for line in lines if line not in ranked]
     for table, block in groupby(lines, key=lambda line: line.lstrip().startswith("|")):
         if table:
-            found += _table(source, [_split(line) for line in block if set(line) - set("|-: \t")])
+            found += _table(source, [split(line) for line in block if set(line) - set("|-: \t")])
             continue
         for line in block:
             for sentence in sentences_of(_BULLET.sub("", line)):
                 found += _line(source, sentence)
-    return found
+    short = Counter(cell.short for cell in found)
+    return [replace(cell, label=cell.short) if short[cell.short] == 1 else cell for cell in found]
 
 
 def _table(source: Source, rows: Sequence[tuple[str, ...]]) -> Iterator[Cell]:
@@ -193,18 +204,18 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
         return
     subject, *section = source.title.split(" · ")
     written, dated = _undated(label), _YEAR.findall(label)
-    named = _BRACKETS.sub(" ", written)
+    named = BRACKETS.sub(" ", written)
     parts = [part for part in named.split(",") if not words(part) & listed("whole")] or [named]
     must = words(" ".join(parts)) - unnamed()
     names, topic = ((subject,), frozenset[str]()) if section else ((), words(source.title) - unnamed())
-    value = _BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), said[len(label) + 1 :])
+    value = BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), said[len(label) + 1 :])
     items = [
         (item, plain, found)
-        for item in _ITEM.split(value)
-        if (plain := _BRACKETS.sub(" ", item)) and (found := _only(plain))
+        for item in ITEM.split(value)
+        if (plain := BRACKETS.sub(" ", item)) and (found := only(plain))
     ]
     for at, (item, plain, figure) in enumerate(items):
-        years = _YEAR.findall(" ".join(_BRACKETS.findall(item) or _BRACKETS.findall(value)[-1:]))
+        years = _YEAR.findall(" ".join(BRACKETS.findall(item) or BRACKETS.findall(value)[-1:]))
         year = next(iter(dated or years), 0)
         own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - unnamed()
         if at and not own:
@@ -213,7 +224,7 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
         yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic)
 
 
-def _only(text: str) -> Quantity | None:
+def only(text: str) -> Quantity | None:
     """Return the figure of a text that has only one, apart from the 1,000 of `births/1,000 population`."""
     found = [each for each in quantities(text) if each.kind == "number" and not _RATE.search(text[: each.start])]
     return found[0] if len(found) == 1 and not found[0].weak else None
@@ -276,7 +287,7 @@ def _read(cell: str, unit: str) -> tuple[Quantity, str] | None:
 def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     """Yield the figures that a query returned: what it says of them are the query, and the columns and cells that it used."""
     place = next((at for at, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
-    table, used = ([_split(line) for line in part if line.startswith("|")] for part in (lines[1:place], lines[place:]))
+    table, used = ([split(line) for line in part if line.startswith("|")] for part in (lines[1:place], lines[place:]))
     if len(table) < 3:
         return
     head, _, *rows = table
@@ -318,7 +329,8 @@ def _count(many: int) -> Quantity:
     return Quantity("number", f"{many}", many, 0.0, "", 0, 0)
 
 
-def _split(line: str) -> tuple[str, ...]:
+def split(line: str) -> tuple[str, ...]:
+    """Return the cells of a row of a table."""
     return tuple(cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|"))
 
 
@@ -375,6 +387,7 @@ def _in_english(text: str, names: tuple[str, ...]) -> str:
 def _english() -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the English of Chinese labels and cities, and a pattern of these."""
     found = {term: name for name, term in terms("city").items()} | english_labels()
+    found |= {term: term for term in listed("per") if len(term) > 2}  # not the 人口 of 人口密度
     return found, re.compile(f"({'|'.join(map(re.escape, sorted(found, key=len, reverse=True)))})")
 
 

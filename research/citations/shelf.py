@@ -18,7 +18,12 @@ FACTBOOK_NAMES: Final = {"en": "the CIA World Factbook", "zh": "CIA 世界概况
 _LIBRARY = "library://"
 _TOLD_APART = re.compile(r"-[0-9a-f]{8}$")
 """What distinguishes collections of one name in addresses."""
-_FACTBOOK = re.compile(r"(?:\bthe )?(?:\bCIA )?\bWorld Factbook\b|(?:CIA ?)?世界概况", re.I)
+_FACTBOOK = re.compile(
+    r"\bhttps?://(?:www\.)?cia\.gov/\S*?world-factbook/(?:countries/)?|(?:\bthe )?(?:\bCIA )?\bWorld Factbook\b|"
+    r"(?:CIA ?)?世界概况",
+    re.I,
+)
+_PUBLISHER = re.compile(r"\b(?:CIA|Central Intelligence Agency)\b|(?:美国)?中央情报局", re.I)
 
 
 def written(title: str, urls: Iterable[str], language: str) -> str:
@@ -34,8 +39,10 @@ def _place(url: str, language: str = "") -> str:
 
 
 def subject(reference: str) -> str:
-    """Return what a reference names, without the name of the Factbook."""
-    return " ".join(_FACTBOOK.sub(" ", reference).split()).strip(" ,，.。:：;；()（）")
+    """Return what a reference names, without the name, the address and the publisher of the Factbook."""
+    plain = _FACTBOOK.sub(" ", reference.partition("#")[0])
+    plain = plain if plain == reference else _PUBLISHER.sub(" ", plain)
+    return " ".join(plain.split()).strip(" ,，.。:：;；()（）/-–—")
 
 
 def means(reference: str, title: str, url: str) -> bool:
@@ -49,8 +56,15 @@ def means(reference: str, title: str, url: str) -> bool:
 
 def means_country(reference: str, title: str) -> bool:
     """Return whether a reference names the Factbook's whole entry on a country, of which a document is one section."""
-    asked = _words(re.sub(r"\b\d+\b", " ", subject(reference)))
-    return " · " in title and bool(_FACTBOOK.search(reference)) and asked in map(_words, _countries(title))
+    asked = set(_words(re.sub(r"\b\d+\b", " ", subject(reference))).split())
+    return (
+        " · " in title and in_factbook(reference) and asked in [set(_words(each).split()) for each in _countries(title)]
+    )
+
+
+def in_factbook(reference: str) -> bool:
+    """Return whether a reference names the Factbook, or is an address in it."""
+    return _FACTBOOK.search(reference) is not None
 
 
 def names_country(text: str, title: str) -> bool:

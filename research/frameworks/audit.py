@@ -13,6 +13,7 @@ from research._util.said import say, speaking
 from research.agent.context import Steps
 from research.agent.judging import judge
 from research.agent.run import Run
+from research.agent.tool_calls import MOST_CALLS
 from research.auditing import links as link_states
 from research.auditing.record import Record
 from research.auditing.references import Reference
@@ -63,8 +64,10 @@ def audit(
     yield from trial.open()
     outcome: Outcome = "answered"
     try:
-        yield from trial.visit([(n, each) for n, each in trial.wanted if each.url])
-        yield from trial.look_up([(n, each) for n, each in trial.wanted if not each.url])
+        own = [(n, each) for n, each in trial.wanted if not each.url or shelf.in_factbook(each.url)]
+        yield from trial.visit([each for each in trial.wanted if each not in own])
+        yield from trial.look_up(own)
+        yield from trial.visit([(n, each) for n, each in own if each.url and trial.sources[n].state not in READ])
         yield from trial.research()
     except LimitReached as limit:  # what was read is judged
         outcome = limit.limit
@@ -182,15 +185,23 @@ class _Trial:
     def research(self) -> Steps[None]:
         """Read what the library has on each statement that cites nothing, or a country's whole entry of the Factbook."""
         cited = {i: self._countries(self._all[i]) for i in self._kept}
-        places = [i for i in cited if cited[i] or not self._all[i].numbers][:MOST_RESEARCHED]
+        places = [i for i in cited if cited[i] or not self._all[i].numbers]
+        if over := len(places[MOST_RESEARCHED:]):
+            with speaking(self.run.language):
+                most = say(
+                    "{number} statements were not looked for: at most {most} are", number=over, most=MOST_RESEARCHED
+                )
+            self.notes += (most,)
+            yield from self.run.context.mark(Audited(notes=(most,)))
+            places = places[:MOST_RESEARCHED]
         for start in range(0, len(places) if self._searcher else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
-            near = yield from self._search({i: " ".join([*map(shelf.subject, cited[i]), said[i]]) for i in said})
+            near = yield from self._search({i: " ".join([*map(_query, cited[i]), said[i]]) for i in said})
             meant = {
                 i: [
                     each.url
                     for each in near[i]
-                    if any(shelf.means_country(name, each.title) for name in cited[i])
+                    if any(name.means_country(each.title) for name in cited[i])
                     or (not cited[i] and link_states.concerns(f"{self._all[i].context}; {said[i]}", each))
                 ][:_BESIDE]
                 for i in said
@@ -200,10 +211,10 @@ class _Trial:
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
             self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
 
-    def _countries(self, statement: Statement) -> list[str]:
+    def _countries(self, statement: Statement) -> list[Reference]:
         """Return the references of a statement to a country's whole entry, of which one section was read."""
-        texts = ((self.report.sources[n - 1].text, self.sources[n].found_title) for n in statement.numbers)
-        return [text for text, section in texts if shelf.means_country(text, section)]
+        named = ((self.report.sources[n - 1], self.sources[n].found_title) for n in statement.numbers)
+        return [each for each, section in named if each.means_country(section)]
 
     def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
         """Return the documents of the library, and if statements are looked for again all others, that are found."""
@@ -242,7 +253,9 @@ class _Trial:
 
     def _use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
         calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
-        seen = (yield from self.run.use(Reply(text="", calls=calls))) if calls else ()
+        seen: list[Observation] = []
+        for start in range(0, len(calls), MOST_CALLS):
+            seen += yield from self.run.use(Reply(text="", calls=calls[start : start + MOST_CALLS]))
         return dict(zip(arguments, seen, strict=True))
 
     def _goal(self, n: int) -> str:
@@ -319,7 +332,8 @@ def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int
 
 
 def _query(reference: Reference) -> str:
-    return shelf.subject(f"{reference.author} {reference.title}".strip() or reference.text)
+    named = f"{reference.author} {reference.title}".strip() or reference.text
+    return shelf.subject(reference.url if shelf.in_factbook(reference.url) else named)
 
 
 def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:

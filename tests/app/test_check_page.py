@@ -60,7 +60,7 @@ def test_a_checked_report_has_its_own_verdict_and_says_each_finding_once(visit: 
     app = visit(home, "check", run=view.run)
     assert not app.exception
     shown = "\n".join(element.value for element in [*app.markdown, *app.subheader, *app.title])
-    assert "1 of 2 judged statements hold, 1 wrong" in shown
+    assert "1 of 3 statements confirmed, 1 wrong, 1 not checked" in shown
     assert "Answered" not in shown and "No citations" not in shown
     assert shown.count("Check of") == 1 and shown.count("21.4%") == 1
     assert app.get("download_button")

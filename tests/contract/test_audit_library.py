@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,10 @@ def test_our_own_export_is_checked_without_an_unresolved_reference(
     ]
     assert "supported" in verdicts(checked) and "not_checkable" not in verdicts(checked)
     said = "\n".join(each.text for each in checked.statements.values() if each.verdict == "supported")
-    assert "✓" not in said and "tokens:" not in "".join(each.text for each in checked.statements.values())
+    everything = "\n".join(each.text for each in checked.statements.values())
+    assert "✓" not in said and not re.search(
+        "tokens:|Recipe:|配方|citations checked|条论断|Page 1|第 1 页|Subject Year", everything
+    )
 
 
 @pytest.mark.usefixtures("own_library")
@@ -54,7 +58,17 @@ def test_a_file_of_the_library_is_found_by_the_name_that_an_export_gives_it(benc
 
 
 @pytest.mark.parametrize(
-    "name", ["Norway, CIA World Factbook", "CIA World Factbook: Norway, 2025", "挪威，CIA 世界概况"]
+    "name",
+    [
+        "Norway, CIA World Factbook",
+        "CIA World Factbook: Norway, 2025",
+        "Norway, The World Factbook, CIA",
+        "CIA World Factbook (2024), Norway",
+        "https://www.cia.gov/the-world-factbook/countries/norway/",
+        "Norway – The World Factbook. https://www.cia.gov/the-world-factbook/countries/norway/#economy",
+        "挪威，CIA 世界概况",
+        "挪威，世界概况，中央情报局",
+    ],
 )
 def test_a_reference_to_a_whole_country_is_the_sections_that_decide_its_statements(name: str, bench: Workbench) -> None:
     report = (
@@ -67,7 +81,7 @@ def test_a_reference_to_a_whole_country_is_the_sections_that_decide_its_statemen
 
 
 def test_statements_without_a_source_are_looked_for_and_marked_as_found(bench: Workbench) -> None:
-    view = audit("Egypt has 112,870,457 inhabitants. The capital of Egypt is Alexandria.", workbench=bench)
+    view = audit("Egypt has 112,870,457 inhabitants. The flower of Egypt is the Lotus of Cairo.", workbench=bench)
     assert verdicts(view) == ["supported", "no_source"]
     found, unknown = view.statements.values()
     assert found.reason == "found in “Egypt · People and Society”, not cited by the report"
@@ -96,3 +110,31 @@ def test_rows_items_and_paragraphs_are_judged_each_in_its_own_words(bench: Workb
         ("Ghana's coastline is 1,539 km.", "contradicted"),
         ("The median age of Kenya is 21.5 years.", "supported"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        (
+            "The capital of Argentina is Cordoba. The capital of Argentina is Buenos Aires.",
+            ["contradicted", "supported"],
+        ),
+        ("About 340 million people live in Brazil. About 220 million do.", ["contradicted"]),
+        (
+            "Life expectancy in Japan is about 85 years. Life expectancy in Japan is about 79 years.",
+            ["supported", "contradicted"],
+        ),
+        ("越南的首都是河内。肯尼亚的首都是河内。", ["supported", "contradicted"]),
+        ("The capital of Kenya is not Nairobi. Kenya is the capital of Nairobi.", ["no_source", "no_source"]),
+    ],
+)
+def test_what_the_library_has_under_a_label_confirms_or_refutes(
+    report: str, expected: list[str], bench: Workbench
+) -> None:
+    assert verdicts(audit(report, workbench=bench))[: len(expected)] == expected
+
+
+def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbench) -> None:
+    report = "\n\n".join(f"The old mill of Alder Creek ground {n} tonnes of oats." for n in range(1_000, 1_103))
+    view = audit(report, workbench=bench)
+    assert "3 statements were not looked for: at most 100 are" in view.report

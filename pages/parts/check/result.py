@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from pages.parts.run import downloads
 from pages.parts.shared import private
-from pages.parts.shared.language import later, t
+from pages.parts.shared.language import current, later, t
 from pages.parts.shared.safe import plain
+from research._util.said import speaking
 from research.auditing import corrected
 from research.auditing.record import Record
-from research.auditing.trial import score
 from research.errors import REFUSED, ConfigError
 from research.events.audit import FAILS, AuditedStatement
 from research.events.view import RunView, fold
@@ -83,27 +83,9 @@ def _live(bench: Workbench, run_id: str) -> None:
 
 
 def _score(record: Record) -> None:
-    found = score(record.statements)
+    with speaking(current()):
+        st.markdown(f"### {record.headline}")
     counts = Counter(each.verdict for each in record.statements)
-    wrong = sum(counts[each] for each in FAILS)
-    if found.share is None:
-        st.markdown(f"### {t('No statement of this report could be judged.')}")
-    elif wrong:
-        said = t(
-            "{good} of {all} judged statements hold, {wrong} wrong", good=found.holds, all=found.judged, wrong=wrong
-        )
-        st.markdown(f"### {said}")
-    else:
-        st.markdown("### " + t("{holds} of {judged} judged statements hold", holds=found.holds, judged=found.judged))
-    if found.share is not None:
-        st.caption(
-            t(
-                "{share} % · 95 % interval {low}–{high} %",
-                share=round(found.share * 100),
-                low=round(found.low * 100),
-                high=round(found.high * 100),
-            )
-        )
     badges = [
         f":{color}-badge[:material/{icon}: {t(word)} {counts[name]}]"
         for name, (color, icon, word) in VERDICTS.items()

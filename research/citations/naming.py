@@ -1,0 +1,101 @@
+"""Labelled names: lines such as `Capital, name: Nairobi` and texts in rows of tables; and claims about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from itertools import groupby
+
+from msgspec import Struct
+
+from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
+from research.citations.language import pattern, spoken, unnamed, words
+from research.quantities import Quantity
+from research.text import tokens
+from research.types import Source
+
+_ALIKE = 0.6
+"""From which on two names may be spellings of one."""
+
+
+class Named(Struct, frozen=True):
+    """What a source names: `value` is the `label` of `subject`."""
+
+    n: int
+    line: str
+    subject: frozenset[str]
+    around: frozenset[str]
+    """Words that may stand beside the subject: the head of its column."""
+    labels: tuple[frozenset[str], ...]
+    """The words of a label, whole and of its last part alone; a claim has those of one."""
+    value: str
+    beside: str
+    """What the source says under the same label, in which other names of the value may be."""
+
+    def asked(self, about: str) -> bool:
+        """Return whether part of a claim says this label and this subject, and nothing else."""
+        said = words(about)
+        extra = said - self.subject - self.around - spoken("link", "whole")
+        return self.subject <= said and any(label <= said and extra <= label for label in self.labels)
+
+    def says(self, name: str) -> bool | None:
+        """Return whether a name is that of the value, or refuted by it; None if it may be another name of it."""
+        plain = BRACKETS.sub(" ", self.value)
+        seen, claimed = only(plain), only(name)
+        bare, said = _without(plain, seen), _without(name, claimed)
+        if len(ITEM.split(plain)) > 1 or (claimed and not seen) or not any(map(str.isalpha, _key(said))):
+            return None
+        if _key(said) in map(_key, (bare, *BRACKETS.findall(self.value))):
+            off = abs(claimed.value - seen.value) > seen.value / 100 if claimed and seen else False
+            return True if not claimed or not seen or claimed.states(seen) else False if off else None
+        told = not claimed and _is_name(said) and _is_name(bare) and not words(self.beside) & words(said)
+        return False if told and SequenceMatcher(None, said.casefold(), bare.casefold()).ratio() < _ALIKE else None
+
+
+def named_by(source: Source) -> Iterator[Named]:
+    """Yield what the labelled lines of a section and the rows of tables name."""
+    subject, *section = source.title.split(" · ")
+    lines = source.quote.splitlines()
+    heads = [label_of(line).split(",") for line in lines]
+    for line, head in zip(lines, heads, strict=True):
+        parts = [own for part in head if (own := words(part) - unnamed())]
+        if section and parts:
+            beside = " ".join(each for each, other in zip(lines, heads, strict=True) if other[0] == head[0])
+            labels, value = (frozenset[str]().union(*parts), parts[-1]), line[len(",".join(head)) + 1 :]
+            yield Named(source.n, line, words(subject), frozenset(), labels, value, beside)
+    for table, block in groupby(lines, key=lambda line: line.lstrip().startswith("|")):
+        rows = [split(line) for line in block if set(line) - set("|-: \t")] if table else []
+        for row in rows[1:]:
+            texts = [pair for pair in zip(rows[0], row, strict=False) if pair[1] and not re.match(r"\W*\d", pair[1])]
+            quote = "; ".join(f"{name}: {cell}" for name, cell in zip(rows[0], row, strict=False) if cell)
+            for name, cell in texts[1:]:
+                (around, of), label = texts[0], words(name) - unnamed()
+                yield Named(source.n, quote, words(of), words(around), (label,), cell, quote)
+
+
+def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
+    """Return whether the only thing that a claim can be about says so; None if it says anything else or is not clear."""
+    found = list(known)
+    halves = pattern("is").split(claim.strip(" .。"))
+    for about, name in (halves, halves[::-1]) if len(halves) == 2 else ():
+        asked = [each for each in found if each.asked(about)]
+        held = {each.says(name) for each in asked}
+        if len(held) == 1 and (said := held.pop()) is not None and (said or len({each.line for each in asked}) == 1):
+            return said, asked[0]
+    return None
+
+
+def _without(text: str, figure: Quantity | None) -> str:
+    return f"{text[: figure.start]} {text[figure.end :]}" if figure else text
+
+
+def _key(text: str) -> list[str]:
+    """Return the words of a name in order."""
+    return [word for word in tokens(text) if word not in spoken("link")]
+
+
+def _is_name(text: str) -> bool:
+    """Return whether every word of a text begins with a capital, but for those such as `of`."""
+    found = [word for word in re.findall(r"\w+", text) if word.casefold() not in spoken("link")]
+    return bool(found) and all(word[0].isupper() for word in found)
