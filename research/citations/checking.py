@@ -196,7 +196,9 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
         return None
     holds, named = found
     reason = (
-        because("labelled name") if holds else because("the labelled line has {figure}", figure=named.value.strip())
+        because("the source gives this name")
+        if holds
+        else because("the source gives {figure}", figure=named.value.strip())
     )
     return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
 

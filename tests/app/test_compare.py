@@ -166,7 +166,7 @@ def test_two_finished_runs_are_shown_side_by_side(visit: Visit, compared: tuple[
     assert drawn.count(r"\$3.732 trillion") >= 2
     figures = app.get_by_key("compare-figures").markdown[0].value
     assert "| Outcome | Answered | Answered |" in figures
-    assert figures.count("3.732 trillion; 1.2 % |") == 2
+    assert figures.count("3.732 trillion; rose by 1.2 % |") == 2
     assert "in common" in drawn
     links = {link.proto.query_string for link in app.page_link if link.proto.label in ("Full report", "Replay")}
     assert {f"run={RUN}", f"run={OTHER}", f"run={RUN}&round=1"} <= links

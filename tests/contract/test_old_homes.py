@@ -231,10 +231,10 @@ def without_addresses(lines: Sequence[str]) -> list[str]:
 
 
 def as_before(lines: Sequence[str]) -> list[str]:
-    """Return the lines of an export without what is new: marks of statements without a source, places of documents."""
+    """Return the lines of an export without what is new: marks of statements without a source, places, the question before."""
     text = re.sub(r",\smarked\s\[\?\]", "", "\n".join(lines)).replace("方案", "配方")
     text = re.sub(r" \((?:the CIA World Factbook|CIA 世界概况)\)", "", text)
-    return re.sub(r"^\[\?\]\n|(?:<[^<>]*>)?\[\?\](?:</\w+>)?", "", text, flags=re.M).split("\n")
+    return re.sub(r"^follows: .*\n|^\[\?\]\n|(?:<[^<>]*>)?\[\?\](?:</\w+>)?", "", text, flags=re.M).split("\n")
 
 
 def without_style(lines: Sequence[str]) -> list[str]:
