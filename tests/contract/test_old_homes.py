@@ -234,6 +234,7 @@ def as_before(lines: Sequence[str]) -> list[str]:
     """Return the lines of an export without what is new: marks of statements without a source, places, the question before."""
     text = re.sub(r",\smarked\s\[\?\]", "", "\n".join(lines)).replace("方案", "配方")
     text = re.sub(r" \((?:the CIA World Factbook|CIA 世界概况)\)", "", text)
+    text = re.sub(r"<div><dt>(?:Follow-up to|追问自)</dt><dd>[^<]*</dd></div>", "", text)
     return re.sub(r"^follows: .*\n|^\[\?\]\n|(?:<[^<>]*>)?\[\?\](?:</\w+>)?", "", text, flags=re.M).split("\n")
 
 
