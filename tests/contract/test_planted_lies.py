@@ -51,6 +51,7 @@ SOURCES = [FRANCE, ECONOMY, EUROPE, OTTERS, SPAIN]
 TRUE = [
     "France had a population of 68,374,591 in 2024 [1].",
     "France's population is about 68 million [1].",
+    "About 68 million people live in France [1].",
     "The median age in France is 42.6 years [1].",
     "In 2023, France's real GDP (purchasing power parity) came to $3,689 billion [2].",
     "The unemployment rate of France was 7.5 percent in 2024. [2]",
@@ -62,7 +63,6 @@ TRUE = [
 ]  # fmt: skip
 
 OPEN = [
-    "About 68 million people live in France [1].",
     "French men can expect to live 79.8 years [1].",
     "Germany is the most populous member of the European Union, with 84 million people [3].",
     "No otters were seen below the Verden weir [4].",
