@@ -270,6 +270,8 @@ def shops(folder: Path) -> Path:
         ("What were the takings of Quayside in February 2026?", "Quayside, February 2026: takings **180 EUR** [1]"),
         ("Which shop has takings lower than its budget in January 2026?", "Shop in January 2026 where takings below budget: **Mill Lane** [1]"),
         ("Which shops had takings higher than their budget?", "Shop where takings above budget, 2 in total: **Mill Lane, Quayside** [1]"),
+        ("Which shop has the highest takings per unit?", "**Mill Lane** has the highest takings per unit: **10.93 EUR** [1]"),
+        ("What were the takings per unit of Quayside?", "The takings per unit for Quayside is **9.88 EUR** [1]"),
         ("客服部有多少人不满意？", "客服部：不满意人数为**18**"),
     ],
 )  # fmt: skip
@@ -335,6 +337,7 @@ def test_the_cell_of_one_row_is_read(
         ("Which store has the largest revenue in Q1 and who manages it?", "Kiel Hafen; Tom Reid"),
         ("How many people work in IT?", "29"),
         ("What condition is the reach truck in?", "Needs repair"),
+        ("Which quarter had the highest fees?", "Q2"),
         ("Which store lost revenue?", ""),
     ],
 )
@@ -345,6 +348,7 @@ def test_quarters_parts_of_names_and_capitals_are_read(
         "Store,Manager,Q1 revenue (kEUR),Q2 revenue (kEUR)\nAltona Nord,Ada Byrne,50,80\nKiel Hafen,Tom Reid,65,60\n",
         "utf-8",
     )
+    (shops / "fees.csv").write_text("agent,quarter,fees\nHolt,Q1,30\nHolt,Q2,70\nReis,Q1,35\nReis,Q2,20\n", "utf-8")
     (shops / "people.csv").write_text("Department,Headcount\nIT,29\nSales,91\n", "utf-8")
     (shops / "register.csv").write_text(
         "Asset,Condition\nReach truck Jungheinrich,Needs repair\nCold store unit Viessmann,Good\n", "utf-8"

@@ -258,9 +258,8 @@ class Meant:
             (_means(word, column) if column.type == "text" else float(word in column.words), column)
             for column in self._text_columns()
         ]
-        if word in _TIMES:
-            times = self.table.of_type("date", "year")
-            return (times[0], 1.0) if times else None
+        if word in _TIMES and (times := self.table.of_type("date", "year")):
+            return times[0], 1.0
         score, column = max(scored, key=lambda pair: pair[0], default=(0.0, None))
         numeric = max((likeness(word, each) for each in self.figures), default=0.0)
         return (column, score) if column is not None and score >= _ALIKE and score >= numeric else None

@@ -96,6 +96,15 @@ class Measured(Meant):
             return None, 0.0
         return None
 
+    def time(self) -> PColumn | None:
+        """Return the column of dates that periods or a change refer to."""
+        when = self.table.of_type("date", "year")
+        if not when:
+            return None
+        words = words_of(self.text)
+        named = [column for column in when if any(same(word, each) for word in words for each in column.words)]
+        return (named or when)[0]
+
     def _named_by(self, word: str) -> bool:
         """Return whether a column of figures is named by a word, or the years of a table are about it."""
         years = words_of(self.kind) if self.wide else []

@@ -74,6 +74,8 @@ class Plan(Struct, frozen=True):
     """Whether a change is asked for in units, not percent."""
     beside: tuple[PColumn, ...] = ()
     """Columns that are listed beside the group: `the managers and their offices`."""
+    ratio: tuple[PColumn, PColumn] | None = None
+    """The columns whose sums are divided: `rent per seat`; the measure has the name and unit of the result."""
 
 
 class Doubt(Struct, frozen=True):
@@ -101,10 +103,15 @@ class _Planner(Measured):
 
     def read(self) -> Plan | Doubt | None:
         """Return the plan if the table covers the whole question, or the columns that it may mean."""
-        plan = self._cell() or self._listed() or self.plan()
+        plan = self._cell() or self._listed() or _ratio(self) or self.plan()
         if plan is None:
             return self._doubt()
-        columns = [plan.measure, plan.group or self.group()[0], plan.time, *(column for column, _ in plan.limits)]
+        columns = [
+            *(plan.ratio or [plan.measure]),
+            plan.group or self.group()[0],
+            plan.time,
+            *(column for column, _ in plan.limits),
+        ]
         columns += [*plan.beside, *(limit.other for _, limit in plan.limits), *(each.column for each in plan.filters)]
         if _other_kind(self, plan) or _qualified(plan, self.text):
             return None
@@ -130,7 +137,7 @@ class _Planner(Measured):
         beside = self._beside_it(column, [*chosen, *limits, *self.against])
         if not (beside or chosen or limits or self.against):
             return None
-        time = self._time(column)
+        time = self.time()
         if self.periods and time is None and not (self.against or _dated(self)):
             return None
         if not self.table.unique(column) and not all(added(each) for each, _ in self.against):
@@ -207,7 +214,7 @@ class _Planner(Measured):
             not self.counts(words, group) or (operation == "rank" and group and self.table.unique(group))
         ):
             return None
-        time = self._time(group)
+        time = self.time()
         if self.periods and time is None and measure not in self.wide.values() and not _dated(self):
             return None
         limits = self._limited(measure)
@@ -314,15 +321,6 @@ class _Planner(Measured):
             return most.start() < least.start()
         return least is None
 
-    def _time(self, group: PColumn | None) -> PColumn | None:
-        """Return the column of dates that periods or a change refer to."""
-        when = self.table.of_type("date", "year")
-        if not when:
-            return None
-        words = words_of(self.text)
-        named = [column for column in when if any(same(word, each) for word in words for each in column.words)]
-        return (named or when)[0]
-
     def _limited(self, measure: PColumn | None) -> list[tuple[PColumn, Limit]] | None:
         """Return each limit with its column; None if one has no clear column."""
         found = []
@@ -345,6 +343,56 @@ class _Planner(Measured):
         match = best(_words_near(self, limit), fitting or self.figures)
         column = match.column if match else fitting[0] if len(fitting) == 1 else measure
         return column, limit.sign
+
+
+_PER = re.compile(
+    rf"\b(?:per|for each|for every) (?P<one>[^\W\d_]+)|[每均][{said.CLASSIFIERS}]?(?P<zh>[^\W\d_]+)", re.I
+)
+"""What asks for one figure divided by another."""
+
+
+def _ratio(meant: Measured) -> Plan | None:
+    """Return the plan that divides the sums of two columns which a question names: `the highest rent per seat`."""
+    match = _PER.search(meant.text)
+    if match is None or meant.found is None or meant.strangers() or meant.limits or meant.wide:
+        return None
+    if GROUPED.search(f"{meant.text[: match.start()]} {meant.text[match.end() :]}"):
+        return None  # of each group
+    one, zh = match["one"] or match["zh"], match["zh"] is not None
+    by = [
+        each
+        for each in meant.figures
+        if (zh and one.startswith(each.name)) or any(same(one.lower(), own) for own in each.words)
+    ]
+    if len(by) != 1:
+        return None
+    before = meant.text.replace(by[0].name, " ") if zh else meant.text[: match.start()]
+    words = [word for word in words_of(before) if word not in GENERIC and not said.calculates(word)]
+    top = best(words, [each for each in meant.figures if each is not by[0]])
+    group, support = meant.group()
+    asks = meant.ranked() or _NAMES.search(meant.text) is not None
+    time = meant.time()
+    if top is None or support < 0 or asks != (group is not None) or (meant.periods and time is None):
+        return None
+    single = meant.table.unique(group) if group else meant.one_row()
+    if not single and not (added(top.column) and added(by[0])):
+        return None
+    name = f"每{by[0].name}{top.column.said}" if zh else f"{top.column.said} per {one}"
+    return Plan(
+        table=meant.table,
+        operation="rank" if group else "mean",
+        measure=PColumn("ratio", name, "number", top.column.unit),
+        group=group,
+        filters=tuple(meant.found),
+        periods=tuple(meant.periods),
+        time=time,
+        most=said.LEAST.search(meant.text) is None,
+        many=said.count_of(meant.text),
+        rank=said.rank_of(meant.text),
+        aggregate="RATIO",
+        score=top.score + 0.5,
+        ratio=(top.column, by[0]),
+    )
 
 
 _NAMES = re.compile(r"^\W*(?:\w+ ){0,2}?(?:which|who|whose)\b(?! (?:percent|share|proportion))|哪[^\d]|谁", re.I)

@@ -45,9 +45,11 @@ def statement(plan: Plan, question: str) -> str:
         return f"SELECT DISTINCT {listed} FROM {table}{where} {order}"
     if plan.operation == "difference":
         return _difference(plan, question)
-    if plan.measure is not None:
-        conditions.append(f"{plan.measure.sql} IS NOT NULL")
+    used = plan.ratio or ([plan.measure] if plan.measure else [])
+    conditions += [f"{each.sql} IS NOT NULL" for each in used]
     value = "COUNT(*)" if plan.measure is None else f"{plan.aggregate}({plan.measure.sql})"
+    if plan.ratio:
+        value = f"1.0 * SUM({plan.ratio[0].sql}) / SUM({plan.ratio[1].sql})"
     if plan.operation == "rank":
         assert plan.group
         way = "DESC" if plan.most else "ASC"
@@ -70,7 +72,9 @@ def statement(plan: Plan, question: str) -> str:
 
 
 def value_name(plan: Plan) -> str:
-    """Return the name of the figure in a result: `sum_sales`, `max_age`, `n_rows`."""
+    """Return the name of the figure in a result: `sum_sales`, `max_age`, `n_rows`, `rent_per_seats`."""
+    if plan.ratio:
+        return "_per_".join(each.sql for each in plan.ratio)
     return f"{plan.aggregate.lower()}_{plan.measure.sql}" if plan.measure else "n_rows"
 
 
