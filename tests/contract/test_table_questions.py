@@ -434,6 +434,16 @@ def test_members_that_pass_a_limit_are_counted(bench: Workbench, own_library: Pa
     assert "分馆共有**2**个不同的值" in view.answer and view.outcome == "answered"
 
 
+def test_no_country_answers_beside_own_documents_unless_it_is_named(
+    bench: Workbench, own_library: Path, folder: Path
+) -> None:
+    (folder / "club.csv").write_text("id,joined\nA1,2021-03-05\nA2,2022-04-01\n", "utf-8")
+    bench.prepare((str(folder),), lambda *_: None)
+    both = {"workbench": bench, "model": "extractive", "folders": [folder], "search": ("library", "folders")}
+    assert research.run("How many members joined in May 2022?", **both).outcome == "no_evidence"  # Sweden did
+    assert research.run("What is the capital of Sweden?", **both).short == "Stockholm"
+
+
 def test_a_table_in_other_words_than_the_question_is_named(bench: Workbench, own_library: Path, folder: Path) -> None:
     (folder / "growth.csv").write_text("orchard,year,tonnes\nHillside,2024,140\nMeadow,2024,190\n", "utf-8")
     view = asked(bench, folder, "Which orchard had the largest harvest in 2024?")

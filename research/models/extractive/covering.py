@@ -68,4 +68,7 @@ def quoted(evidence: Evidence, asked: Sequence[str], names: Sequence[str]) -> tu
     covered = frozenset().union(*held)
     enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)
     subjects = {fact.subject for fact in chosen}  # lines of two things together say nothing of either
-    return chosen, enough and len(subjects) < 2 and set(tokens(" ".join(names))) <= covered | NEUTRAL
+    named = set(tokens(" ".join(names)))
+    if evidence.own:  # beside own documents, a country that the question does not name is not what it is about
+        enough = enough and all(fact.own or set(tokens(fact.subject)) <= named.union(asked) for fact in chosen)
+    return chosen, enough and len(subjects) < 2 and named <= covered | NEUTRAL

@@ -61,7 +61,8 @@ _ATTRIBUTE = re.compile(
     re.I,
 )
 """What asks for a column by its name: `who is the author of`, 的作者是谁."""
-_TIMES = frozenset("month quarter day week year date 月 月份 年 年份 天 日期".split())
+_YEARS = frozenset("year date 年 年份 日期".split())
+_TIMES = _YEARS.union("month quarter day week 月 月份 天".split())
 _PERSON = re.compile(r"name|employee|student|player|author|staff|runner|姓名|员工|学生|人员", re.I)
 _SEASON = frozenset(
     "January February March April May June July August September October November December Q1 Q2 Q3 Q4".split()
@@ -258,7 +259,8 @@ class Meant:
             (_means(word, column) if column.type == "text" else float(word in column.words), column)
             for column in self._text_columns()
         ]
-        if word in _TIMES and (times := self.table.of_type("date", "year")):
+        times = self.table.of_type("date", "year") if word in _YEARS else self.table.of_type("date")
+        if word in _TIMES and times:
             return times[0], 1.0
         score, column = max(scored, key=lambda pair: pair[0], default=(0.0, None))
         numeric = max((likeness(word, each) for each in self.figures), default=0.0)
