@@ -106,6 +106,34 @@ def test_a_total_is_not_an_answer_to_a_question_for_a_share(bench: Workbench, qu
     assert research.run(question, workbench=bench).outcome == "no_evidence"
 
 
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("How has the inflation rate of Turkey changed over the last years?", "fell by 13.8 percentage points"),
+        ("土耳其近年来的通货膨胀率有什么变化？", "下降了13.8个百分点"),
+    ],
+)
+def test_a_trend_shows_each_year_and_its_figures_hold(bench: Workbench, question: str, short: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.short == short
+    assert "| 2023 | 53.9% [1] |" in view.answer
+    assert {each.status for each in view.citations} == {"supported", "calculated"}
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("Who is the president of Brazil and in what year was it independent?", "President Luiz Inácio LULA da Silva; 7 September 1822"),
+        ("Is population growth in Kenya higher than in Uganda?", "No."),
+        ("Does Japan export more cars than Germany?", ""),
+    ],
+)  # fmt: skip
+def test_parts_have_the_subject_before_them_and_only_what_is_asked_is_compared(
+    bench: Workbench, question: str, short: str
+) -> None:
+    assert research.run(question, workbench=bench).short == short
+
+
 @pytest.mark.parametrize("how", ["by how much?", "what is the gap?"])
 def test_what_asks_by_how_much_is_found_with_the_comparison(bench: Workbench, how: str) -> None:
     question = f"Which has the higher median age, Portugal or Uruguay, and {how}"

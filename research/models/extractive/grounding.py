@@ -78,7 +78,7 @@ _ARITHMETIC = re.compile(
     re.I,
 )
 """Matches the words of a calculation, which do not tell what is calculated."""
-_MORE_OF = re.compile(r"\b(?:more|fewer|less|most|fewest|least) ([a-z]{3,})\b(?! than\b)")
+_MORE_OF = re.compile(r"\b(?:more|fewer|less|most|fewest|least) ([a-z]{3,})\b")
 """Matches what a comparison is of."""
 _TONGUE = re.compile(r"\blanguages?\b|\bsp(?:eak|oke)|语言|语")
 """Matches a question in which `French` is a language."""

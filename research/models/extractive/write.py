@@ -29,7 +29,7 @@ _WORDS = {
         "same": "did not change",
         "points": "percentage points",
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
-        "series": "| Year | {label} |\n|---|---|",
+        "series": "| Year | {name}: {label} |\n|---|---|",
         "difference": "The difference in {label} is {d}.",
         "sum_of": "The {label} of {names} together: {s}.",
         "equal": "{names} have the same {label}: {value} [{n}].",
@@ -116,7 +116,7 @@ _WORDS = {
         "same": "没有变化",
         "points": "个百分点",
         "from": "从{y}年的{a} [{m}] 到{z}年的{b} [{n}]",
-        "series": "| 年份 | {label} |\n|---|---|",
+        "series": "| 年 | {name}的{label} |\n|---|---|",
         "difference": "{names}的{label}相差{d}。",
         "sum_of": "{names}的{label}合计{s}。",
         "equal": "{names}的{label}相同，都是{value} [{n}]。",
@@ -368,9 +368,10 @@ def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
         )
         lines.append(w["grown"].format(subject=f"**{after.subject}**", label=label, verb=verb, span=span))
     series = [f"| {year_of(each.fact)} | {plain_of(each.fact)} [{each.fact.n}] |" for each in verdict.group]
-    return (
-        [*lines, "\n".join([w["series"].format(label=bare(verdict.group[0].fact.label)), *series])] if series else lines
-    )
+    if not series:
+        return lines
+    head = w["series"].format(name=verdict.group[0].subject, label=bare(verdict.group[0].fact.label))
+    return [*lines, "\n".join([head, *series])]
 
 
 def _percent(change: Decimal, w: dict[str, str]) -> str:
