@@ -249,11 +249,12 @@ def _outcome(view: RunView, say: Words) -> str:
 
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
     """Return the cited sources in the order of their numbers in the report."""
+    citations: dict[int, list[Citation]] = {}
+    for each in view.citations:
+        citations.setdefault(each.n, []).append(each)
     answered = view.outcome != "no_evidence"
     return tuple(
-        _reference(
-            source, quotes(view, source.n), [each for each in view.citations if each.n == source.n], say, answered
-        )
+        _reference(source, quotes(view, source.n), citations.get(source.n, []), say, answered)
         for source in view.cited_sources
     )
 

@@ -100,11 +100,12 @@ def lacking(recipe: Recipe, servers: Collection[str] = ()) -> str:
     """Return what must be chosen before a run of this recipe, with these MCP servers, can find anything; empty: nothing."""
     if plugins.framework.get(recipe.framework).command:  # it brings its own sources
         return ""
-    if "search" in recipe.tools and not recipe.search:
+    tools = [plugins.tool_of(each) for each in recipe.tools]
+    if not recipe.search and any(each.searches and each.library for each in tools):
         return t(
             "There is nothing to search. Choose a source first, such as the CIA World Factbook or your own documents."
         )
-    if offline(recipe) and not (servers or recipe.mcp or recipe.recall or set(recipe.tools) - {"python"}):
+    if offline(recipe) and not (servers or recipe.mcp or recipe.recall or any(not each.calculates for each in tools)):
         return t(
             "The offline model only answers from what it finds. Turn on the tool {tool} first.", tool=tool("search")
         )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
 import streamlit as st
 
 from pages.parts.shared.language import spoken, t
@@ -22,6 +26,7 @@ COMING = 5
 """Maximum number of linked forks; the tree on Runs has all of them."""
 EARLIER = 80
 """Maximum characters of the question that a run follows."""
+_NONE: Final[Mapping[str, RunRow]] = MappingProxyType({})
 KEPT = 300
 """Maximum number of results cached per session."""
 
@@ -89,14 +94,18 @@ def inherited(bench: Workbench, row: RunRow) -> Inherited | None:
     return kept[key]
 
 
-def followed(bench: Workbench, row: RunRow) -> str:
-    """Return the question that a follow-up follows; empty for any other run, and once that one is deleted."""
+def followed(bench: Workbench, row: RunRow, known: Mapping[str, RunRow] = _NONE) -> str:
+    """Return the question that a follow-up follows; empty for any other run, and once that one is deleted.
+
+    Runs that are `known` by their ids need not be read again.
+    """
     if row.origin is None or row.origin.how != "follow_up":
         return ""
     try:
-        return clip(" ".join(bench.store.run(row.origin.run).question.split()), EARLIER)
+        earlier = known.get(row.origin.run) or bench.store.run(row.origin.run)
     except ConfigError:
         return ""
+    return clip(" ".join(earlier.question.split()), EARLIER)
 
 
 def _fork(row: RunRow) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -36,7 +36,8 @@ def selected(rows: Sequence[RunRow]) -> list[RunRow]:
 def draw(bench: Workbench, rows: Sequence[RunRow], opened: bool) -> None:
     """Draw the runs by question, the newest first; clicking a cell opens a run, ticking selects it for the actions."""
     rows = _grouped(rows)
-    asked = [_asked(bench, row) for row in rows]
+    known = {row.id: row for row in rows}
+    asked = [_asked(bench, row, known) for row in rows]
     if any(_repeats(rows)):
         st.caption(t("Newest first; runs of the same question stand together."))
     with st.container(key="runs-wide"):
@@ -47,13 +48,13 @@ def draw(bench: Workbench, rows: Sequence[RunRow], opened: bool) -> None:
         _links(rows, asked)
 
 
-def _asked(bench: Workbench, row: RunRow) -> str:
+def _asked(bench: Workbench, row: RunRow, known: Mapping[str, RunRow]) -> str:
     """Return the question of a run, with the one that it follows, or how it asks it again."""
     question = " ".join(row.question.split())
     if row.origin is None:
         return question
     if row.origin.how == "follow_up":
-        earlier = lineage.followed(bench, row)
+        earlier = lineage.followed(bench, row, known)
         return t("{question} (after “{earlier}”)", question=question, earlier=earlier) if earlier else question
     return t(AGAIN[row.origin.how], question=question)
 

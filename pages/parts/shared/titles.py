@@ -69,11 +69,7 @@ def framework(name: str) -> str:
 def way(given: Recipe) -> str:
     """Return how a run works: framework and strategy, without the strategy where nobody chooses one."""
     name = framework(given.framework)
-    try:
-        hidden = plugins.framework.get(given.framework).hidden
-    except ConfigError:
-        hidden = False
-    return name if hidden else f"{name} / {context(given.context)}"
+    return name if plugins.framework.traits(given.framework).hidden else f"{name} / {context(given.context)}"
 
 
 def recipe(given: Recipe) -> str:
