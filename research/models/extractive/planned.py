@@ -97,6 +97,5 @@ def _separate(question: str, parts: Sequence[str]) -> bool:
         return False  # what comes before the parts says what they are about
     if all(names) and len(set(map(frozenset, names))) > 1:
         return True
-    if parse(question).operation == "compare" and not all(refers(part) or kind_of(part) for part in parts[1:]):
-        return False
-    return parse(question).operation in ("lookup", "compare") and all(map(asks, parts))
+    operation, own = parse(question).operation, all(refers(part) or kind_of(part) for part in parts[1:])
+    return (operation == "lookup" or (operation == "compare" and own)) and all(map(asks, parts))

@@ -96,17 +96,16 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
     A sentence says it right behind its verb, where the subject is all that is asked about.
     """
     line, asked = said.fact.line, prose.wanted.asked - keys(said.page.title)
+    figures = {each.start: each for each in quantities(line) if each.kind == "number"}
     if kind in (None, "name", "number"):
         for verb in _IS.finditer(line):
             if not asked <= keys(line[: verb.start()]):
                 continue
-            figure = next((q for q in quantities(line) if q.start == verb.end() and q.kind == "number"), None)
-            if figure and not figure.weak:
+            if (figure := figures.get(verb.end())) and not figure.weak:
                 return line[figure.start : figure.end]
             if kind != "number" and (stated := _COMPLEMENT.match(line, verb.end())):
                 return stated[0]
-    figures = kind == "name" and any(q.kind == "number" for q in quantities(line))
-    return said.things[0] if named and not figures else ""
+    return said.things[0] if named and not (kind == "name" and figures) else ""
 
 
 def _section(best: Sequence[Sentence]) -> list[Sentence]:

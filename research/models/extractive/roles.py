@@ -92,8 +92,8 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         if before and compares(text):
             found.pop()
         about = carried(whole, before.question) if before else ""  # `and when was the last election?`
-        solved_ = _each(evidence, about, messages)._replace(question=whole) if about else None
-        found.append(solved_ if solved_ and _goes_on(solved_.verdict) else _each(evidence, whole, messages))
+        tried = _each(evidence, about, messages)._replace(question=whole) if about else None
+        found.append(tried if tried and _goes_on(tried.verdict) else _each(evidence, whole, messages))
     first = found[0].verdict
     open_ = len(found) == 1 and not (_goes_on(first) or evidence.planned)
     if open_ and evidence.written != evidence.question and not refers(evidence.written):
