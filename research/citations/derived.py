@@ -87,8 +87,9 @@ def _placed(claim: Told, cells: Sequence[Cell]) -> str | None:
     own = [rank.low if low else rank.high for rank in ranks]
     first = all(rank and rank in (at + 1, own[at - 1] if at else 1) for at, rank in enumerate(own))
     whole = bool(own) and own.count(own[-1]) == ranks[-1].shared
-    stated = not claim.ranks or claim.ranks == tuple(rank.low if says("bottom", text) else rank.high for rank in ranks)
-    right = len(ranks) == len(cells) and not (high and low) and stated and (first and whole or not (high or low))
+    from_end = low or says("bottom", text)
+    stated = claim.ranks == tuple(rank.low if from_end else rank.high for rank in ranks)
+    right = len(ranks) == len(cells) and not (high and low) and (stated if claim.ranks else first and whole)
     return ", ".join(cell.line.strip() for cell in cells) if right else ""
 
 

@@ -16,6 +16,8 @@ _HEAD = re.compile(r"([^:]{1,200}) in ([^:]{1,100}): ")
 _STATED = re.compile(rf"(?:{pattern('rank').pattern})[^\d,，;；.。]{{0,80}}?(?<!\d)(\d{{1,4}})(?![\d.]|,\d)", re.I)
 """A rank that a claim states as a number: `Rank in Europe: 3`."""
 
+_BEHIND_RANK = re.compile(r"[高低多少大小长短]")
+
 
 class Rank(Struct, frozen=True):
     """A place in a ranking from its top, and from its end where the last is marked, and how many share it."""
@@ -62,5 +64,6 @@ def without_ranks(text: str) -> tuple[str, tuple[int, ...]]:
     spans = {(each.start, each.end, int(each.value)) for each in quantities(text) if each.kind == "ordinal"}
     spans |= {(*each.span(1), int(each[1])) for each in _STATED.finditer(text)}
     for start, end, _ in spans:
-        text = f"{text[:start]}{' ' * (end - start)}{text[end:]}"
+        left = "最" if _BEHIND_RANK.match(text, end) else ""  # `第二高` is a superlative without its rank
+        text = f"{text[:start]}{left.rjust(end - start)}{text[end:]}"
     return text, tuple(rank for *_, rank in sorted(spans))

@@ -107,7 +107,7 @@ def test_a_count_over_all_countries_and_an_answer_without_a_name(bench: Workbenc
     ("question", "words"),
     [
         ("瑞士有几个邻国？", "陆地邻国：**奥地利158公里、法国525公里、"),
-        ("德国的邻国中哪个人口最多？", "其中**法国**的总人口最多：**68,512,806人**"),
+        ("德国的邻国中哪个人口最多？", "9个国家中，**法国**的总人口最多：**68,512,806人**"),
     ],
 )
 def test_neighbours_are_asked_for_and_asked_about(bench: Workbench, question: str, words: str) -> None:

@@ -12,6 +12,7 @@ from research.models.extractive.arithmetic import bare, year_of
 from research.models.extractive.asked import Asked, parts_of
 from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import fits
+from research.models.extractive.members import counts
 from research.models.extractive.patterns import WEIGHS
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import parse
@@ -142,7 +143,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     elif (
         not verdict.chosen
         and operation in ("lookup", "compare")
-        and len(asked) == 1 < len(shown.findings) <= len(lines)
+        and not (shown.question.relation and counts(asked[0].text))
+        and len(asked) == 1 < len(shown.findings) <= (TIED if shown.question.relation else len(lines))
     ):
         return joint.join(
             f"{bare(each.fact.label) if single else each.subject} {plain_of(each.fact)}" for each in shown.findings

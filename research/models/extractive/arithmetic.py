@@ -30,6 +30,16 @@ def members_of(lists: Sequence[Finding]) -> dict[str, float]:
     return {name: figure for name, figure in tables[0].items() if all(name in table for table in tables)}
 
 
+def item_of(value: str, name: str) -> str:
+    """Return the item of a list with this name, as written: `Belgium 133 km`; empty if none has it."""
+    return next((m.group().strip() for m in _MEMBER.finditer(value) if m["name"].strip() == name), "")
+
+
+def item_count(value: str) -> int:
+    """Return how many items with figures a list has."""
+    return len(_MEMBER.findall(_ASIDE.sub(" ", value)))
+
+
 def amount_of(fact: Fact) -> Amount | None:
     """Return the amount that a line states; of a named height, the number after the name."""
     fact = fact.source or fact
@@ -61,10 +71,11 @@ def amounts_of(facts: Sequence[Fact]) -> list[Amount]:
     ]
 
 
-def extreme(found: Sequence[Finding], *, most: bool) -> Finding:
-    """Return the finding with the largest or smallest figure; the first of equals."""
+def in_order(found: Sequence[Finding], *, most: bool) -> list[Finding]:
+    """Return findings by their figures, the largest first if the `most` is asked for; equals in the order given."""
     amounts = amounts_of([finding.fact for finding in found])
-    return (max if most else min)(zip(found, amounts, strict=True), key=lambda pair: pair[1].value)[0]
+    pairs = sorted(zip(found, amounts, strict=True), key=lambda pair: pair[1].value, reverse=most)
+    return [finding for finding, _ in pairs]
 
 
 def bare(label: str) -> str:
@@ -76,7 +87,7 @@ def hindrance(facts: Sequence[Fact], *, measures: bool = True) -> Hindrance | No
     """Return why figures cannot be compared or added: one figure only, other units, or other `measures` if these count."""
     if len(facts) < 2 or len({(fact.title, fact.line) for fact in facts}) < len(facts):
         return Hindrance("same")
-    if any(amount_of(fact) is None or len(_MEMBER.findall(_ASIDE.sub(" ", fact.value))) > 1 for fact in facts):
+    if any(amount_of(fact) is None or item_count(fact.value) > 1 for fact in facts):
         return Hindrance("number")
     units = unlike(amounts_of(facts))
     if units:

@@ -14,6 +14,7 @@ from research._util.glossary import terms
 from research.models.extractive.evidence import Fact
 from research.models.extractive.names import countries, is_country, key
 from research.models.extractive.rankings import Row
+from research.models.extractive.table_words import ranked
 from research.models.extractive.verdict import Derived, Finding, Lead, Ranked, Verdict
 from research.text import has_cjk
 
@@ -251,12 +252,14 @@ def listed(names: Sequence[str], words: dict[str, str]) -> str:
 _OF_TWO = {"the most": "more", "the fewest": "fewer"}
 
 
-def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False) -> str:
+def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False, rank: int = 1) -> str:
     """Return how the highest or lowest is said of the label, which may be in Chinese: `the longest`; of `two`, `the longer`."""
     english = glossary.english_label(of)
     pairs = (pair for pair, starts in terms("most").items() if english.startswith(tuple(starts)))
     found = words[next(pairs, "most/least")].split("/")[0 if most else 1]
-    return _OF_TWO.get(found, found.replace("最", "更").replace("est", "er")) if two else found
+    if two:
+        return _OF_TWO.get(found, found.replace("最", "更").replace("est", "er"))
+    return ranked(found, rank, chinese=words["language"] == "zh")
 
 
 def measure(words: dict[str, str], of: str) -> str:
@@ -370,6 +373,7 @@ def _ranked(found: Ranked) -> Ranked:
         label=label(found.label),
         value=value(found.value, found.label),
         rows=_rows(found.rows, found.label),
+        before=_rows(found.before, found.label),
         after=_rows(found.after, found.label),
         territories=_rows(found.territories, found.label),
     )

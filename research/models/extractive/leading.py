@@ -22,6 +22,7 @@ from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Pick, Question, Target, parse
 from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, asked
+from research.models.extractive.table_words import rank_of
 from research.models.extractive.verdict import Finding, Lead
 from research.text import content_tokens, has_cjk
 
@@ -45,10 +46,6 @@ _MANY = 12
 _REGIONAL = frozenset(
     "north south east west central northern southern eastern western african africa asian asia european europe american america "
     "latin caribbean pacific balkan baltic nordic arab gulf oceania island middle".split()
-)
-_NTH = re.compile(
-    r"\b(?:(?P<b>second|2nd)|(?P<c>third|3rd)|(?P<d>fourth|4th)|(?P<e>fifth|5th))\b|第(?:(?P<bz>二)|(?P<cz>三)|(?P<dz>四))大",
-    re.I,
 )
 _ONLY = re.compile(r"\b(?:only|sole|single|one|just|exactly one)\b|唯一", re.I)
 _BY_SIZE = re.compile(r"(?P<people>人口)?(?:最(?:(?P<most>[大多])|[小少]))的?邻国")
@@ -141,13 +138,8 @@ def _partner(finder: Finder, text: str, named: Mention, label: str) -> Lead | No
     if not lists or finder.actions:
         return None
     members = list(members_of(lists))
-    nth = _nth(text)
+    nth = rank_of(text) - 1
     return Lead(usual(members[nth]) or members[nth], tuple(lists)) if nth < len(members) else None
-
-
-def _nth(text: str) -> int:
-    match = _NTH.search(text)
-    return 0 if match is None else "bcde".index(str(match.lastgroup)[0]) + 1
 
 
 def _ruler(finder: Finder, named: Mention) -> Lead | None:
@@ -169,7 +161,7 @@ def _neighbour(finder: Finder, text: str, q: Question, found: Sequence[Mention])
     if _BORDER_LENGTH.search(text) and len(lists) == 1:
         short = re.search(r"\bshort", text, re.I)
         ordered = sorted(members, key=lambda name: members[name] * (1 if short else -1))
-        nth = _nth(text)
+        nth = rank_of(text) - 1
         return Lead(_named(finder, ordered[nth]), tuple(lists)) if nth < len(ordered) else None
     if q.pick is not None and q.pick.target is not None and not _ONLY.search(text.replace("one of", "")):
         return _picked(finder, text, q, list(members), lists)
@@ -183,7 +175,7 @@ def _named(finder: Finder, name: str) -> str:
 def _picked(finder: Finder, text: str, q: Question, members: Sequence[str], lists: Sequence[Finding]) -> Lead | None:
     """Return the member of a list that has the most or least of something."""
     assert q.pick and q.pick.target
-    target, most, nth = q.pick.target, q.pick.most, _nth(text)
+    target, most, nth = q.pick.target, q.pick.most, rank_of(text) - 1
     year = q.years[0] if q.years else None
     found = [finder.find_named(member, target, year, numeric=True) for member in members]
     figures = [each for each in found if each]
@@ -332,7 +324,7 @@ def _of_country(fact: Fact) -> bool:
 def _first(finder: Finder, q: Question) -> Lead | None:
     """Return the country that has the most or least of something in a part of the world."""
     ranking = asked(q)
-    if ranking is None or ranking.kind != "top" or not ranking.sure or ranking.first != 1 or _NTH.search(q.text):
+    if ranking is None or ranking.kind != "top" or not ranking.sure or ranking.first != 1:
         return None
     verdict = over_all(finder, ranking)
     if verdict is None or verdict.ranked is None or finder.actions:

@@ -182,7 +182,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         years=years,
         operation=operation,
         most=mark is None or mark.group("most") is not None,
-        relation=relation if pick or labels != [BORDER.label] else None,
+        relation=relation if pick or operation == "count" or labels != [BORDER.label] else None,
         pick=pick,
         rank=superlative is not None and not borders and len(names) < 2 and operation == "lookup",
     )

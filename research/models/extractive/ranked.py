@@ -65,7 +65,8 @@ def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, bool] | None:
 def _answered(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
     """Return the answer from the lists of all regions, and whether it was calculated."""
     if ranking.kind == "top":
-        return _top(ranking, label, found), False
+        top = _top(ranking, label, found)
+        return (top, False) if top else None
     if ranking.kind == "count":
         return _count(ranking, label, found)
     return _total(finder, ranking, label, found)
@@ -93,33 +94,47 @@ def _complete(ranking: Ranking, read: Table) -> bool:
         return len(ranks) >= read.have
     if ranking.kind == "top":
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
-        return end and len(ranks) >= min(ranking.first, read.have)
+        return end and len(ranks) >= min(max(ranking.first, ranking.rank), read.have)
     stated = _STATED.get(ranking.kind, "")
     if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
         return True
     return len(ranks) >= read.have
 
 
-def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked:
+def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked | None:
     """Return the first countries in order, with all that are equal to the last of them."""
     sign = -1 if ranking.most else 1
     rows = sorted((row for each in found for row in each.rows), key=lambda row: (sign * row.amount.value, row.name))
     states = [row for row in rows if row.rank]
-    last = states[min(ranking.first, len(states)) - 1].amount.value
-    chosen = [row for n, row in enumerate(states) if n < ranking.first or row.amount.value == last]
+    asked = max(ranking.first, ranking.rank)
+    if asked > max(len(states), ranking.first):
+        return None
+    last = states[min(asked, len(states)) - 1].amount.value
+    before = [row for row in states if sign * row.amount.value < sign * last] if ranking.rank > 1 else []
+    chosen = [row for row in states[len(before) :] if sign * row.amount.value <= sign * last]
     beyond = [row for row in rows if not row.rank and sign * row.amount.value < sign * last]
-    after = states[len(chosen) : len(chosen) + NEXT] if ranking.first == 1 else []
+    end = len(before) + len(chosen)
+    after = states[end : end + NEXT] if ranking.first == 1 else []
     tied = len(chosen)
-    if len(found) == 1 and not ranking.most and ranking.first == 1 and not ranking.group:
+    if len(found) == 1 and not ranking.most and asked == 1 and not ranking.group:
         tied = found[0].have - chosen[0].rank + 1  # the list of the world does not show all of them
         after = [row for row in after if row.rank == chosen[0].rank - 1] if tied == 1 else []
-    return Ranked(ranking, label, tuple(chosen), tied, tuple(after), tuple(beyond[:NEXT]), _covered(found))
+    return Ranked(
+        ranking,
+        label,
+        tuple(chosen),
+        tied,
+        before=tuple(before),
+        after=tuple(after),
+        territories=tuple(beyond[:NEXT]),
+        covered=_covered(found),
+    )
 
 
 def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
     """Return the countries past the threshold; None if it has another unit than the figures."""
     limit = ranking.above or ranking.below
-    if limit is None or not _fits(limit, found[0].rows[0].amount):
+    if limit is None or not fits(limit, found[0].rows[0].amount):
         return None
     value = limit.value
     states = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
@@ -127,7 +142,7 @@ def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked
     return Ranked(ranking, label, tuple(kept), len(kept), covered=_covered(found)), False
 
 
-def _fits(limit: Amount, of: Amount) -> bool:
+def fits(limit: Amount, of: Amount) -> bool:
     """Return whether a threshold can be compared with figures: `20 %` with `20 % of GDP`, `50 million` with people."""
     return limit.base == of.base or (limit.percent and of.percent) or (not limit.unit and not of.power)
 

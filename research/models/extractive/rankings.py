@@ -23,7 +23,7 @@ from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import labels, read
 from research.models.extractive.places import mentions, named, usual
 from research.models.extractive.question import Question
-from research.models.extractive.table_words import count_of
+from research.models.extractive.table_words import count_of, rank_of
 from research.search.library import comparisons
 from research.text import STOP_WORDS, tokens
 
@@ -81,9 +81,10 @@ _ASKS = re.compile(
 )
 _OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
 _MOST = re.compile(
-    rf"{patterns.START}(?:{patterns.MOST}|worst|most often|maximum){patterns.END}|之最|居首|第一|前[\d两三四五六七八九十]"
+    rf"{patterns.START}(?:{patterns.MOST}|worst|most often|maximum){patterns.END}|之最|居首|"
+    r"第一|第[二三四五六七八九十][高多大长]|前[\d两三四五六七八九十]"
 )
-_LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}")
+_LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}|第[二三四五六七八九十][低少小短]")
 _PLAIN = re.compile(
     r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
     r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
@@ -184,6 +185,8 @@ class Ranking(Struct, frozen=True):
     """Whether the countries are asked for, so that no other way of answering is tried."""
     group: Group | None = None
     """The countries that are meant, if they are not those of a region."""
+    rank: int = 1
+    """The place in the order that is asked for: 2 for `the second largest`."""
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -249,7 +252,9 @@ def asked(q: Question) -> Ranking | None:
     if kind == "count" and above is None and below is None:
         return None
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
-    return Ranking(kind, place or WORLD, label, words, most, first, above, below, "worst" in text, sure, group)
+    return Ranking(
+        kind, place or WORLD, label, words, most, first, above, below, "worst" in text, sure, group, rank_of(text)
+    )
 
 
 def _meant(bare: str) -> str:

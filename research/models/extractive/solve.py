@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from research.models.extractive import composing
-from research.models.extractive.arithmetic import addable, change, comparison, extreme, hindrance, members_of
+from research.models.extractive.arithmetic import addable, change, comparison, hindrance, in_order
 from research.models.extractive.asked import parts_of
 from research.models.extractive.covering import ASKING, closest, quoted, words_of
 from research.models.extractive.evidence import Evidence, Fact
@@ -25,6 +25,7 @@ from research.models.extractive.fitting import (
 )
 from research.models.extractive.free import free
 from research.models.extractive.grounding import understood
+from research.models.extractive.members import among
 from research.models.extractive.own import better
 from research.models.extractive.patterns import COMPARATIVE, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary, wholes
@@ -126,7 +127,7 @@ class Solver:
         if len(subjects) == 1 and (measure := composing.asked(q)):
             return composing.derive(self.finder, measure, subjects[0]) or self._unclear(subjects)
         if q.relation is not None:
-            return self._group(subjects, targets, q.relation)
+            return among(self.finder, subjects, targets, q.relation)
         if not targets:
             if said_in(q.text, subjects):
                 return self._lookup(subjects, sorted(used, key=q.targets.index))
@@ -238,52 +239,8 @@ class Solver:
             return self._end(found, hindrance=obstacle)
         if self.question.operation != "compare":
             return self._computed(found, comparison(found, self.question), "Calculate it from these figures.")
-        chosen = extreme(found, most=self.question.most).subject
+        chosen = in_order(found, most=self.question.most)[0].subject
         return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=chosen)
-
-    def _group(self, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
-        lists = [self.finder.find(subject, relation) for subject in subjects]
-        if self.finder.actions:
-            return self._more()
-        group = tuple(finding for finding in lists if finding)
-        if len(group) != len(subjects):
-            return self._end()
-        members = members_of(group)
-        q = self.question
-        if q.operation == "count" or not members:
-            return self._end(group)
-        if q.pick is None or q.pick.target is None:
-            best = max(members, key=lambda m: members[m] * (1 if q.pick is None or q.pick.most else -1))
-            return self._of_member(best, targets, group)
-        year = q.years[0] if q.years else None
-        pick = q.pick.target
-        figures = [self.finder.find_named(member, pick, year, numeric=True) for member in list(members)[:20]]
-        if self.finder.actions:
-            return self._more()
-        found = [finding for finding in figures if finding]
-        if not found:
-            return self._end()
-        if len(found) > 1 and (obstacle := hindrance([finding.fact for finding in found])):
-            return self._end(found, hindrance=obstacle)
-        best = extreme(found, most=q.pick.most).subject
-        code = comparison(found, q)
-        computed = self.finder.compute(code, "Find out which one it is.")
-        if self.finder.actions:
-            return self._more()
-        return self._of_member(best, targets, (*group, *found), computed=computed)
-
-    def _of_member(
-        self, member: str, targets: Sequence[Target], group: tuple[Finding, ...], *, computed: bool = False
-    ) -> Verdict:
-        year = self.question.years[0] if self.question.years else None
-        findings = [
-            self.finder.find_named(member, target, year) for target in targets if target != self.question.relation
-        ]
-        if self.finder.actions:
-            return self._more()
-        if None in findings:
-            return self._end()
-        return self._end([f for f in findings if f], computed=computed, chosen=member, group=group)
 
     # -- verdicts
 

@@ -65,9 +65,10 @@ DIFFERENCE = re.compile(
     re.I,
 )
 TIMES = re.compile(r"\btimes\b|倍", re.I)
-RANK = re.compile(
-    r"\b(?:(?P<b>second|2nd)|(?P<c>third|3rd)|(?P<d>fourth|4th)|(?P<e>fifth|5th))\b(?!\s+quarter)|"
-    r"第(?:(?P<bz>二)|(?P<cz>三)|(?P<dz>四)|(?P<ez>五))(?!季|班|中|小|人|医)",
+_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
+_RANK = re.compile(
+    rf"\b(?:(?P<word>{'|'.join(_ORDINALS[1:])})|(?P<number>\d{{1,2}})(?:nd|rd|th)[\s-]+(?=(?:most|least|best|worst|\w+est)\b))"
+    r"(?!\s+quarter)|第(?P<zh>[二三四五六七八九十])(?!季|班|中|小|人|医)",
     re.I,
 )
 _TOP = re.compile(
@@ -134,8 +135,22 @@ def count_of(text: str) -> int:
 
 def rank_of(text: str) -> int:
     """Return the rank that a question asks for: 2 in `the second largest`; 1 if it does not say."""
-    match = RANK.search(text)
-    return "abcde".index(str(match.lastgroup)[0]) + 1 if match else 1
+    match = _RANK.search(text)
+    if match is None:
+        return 1
+    if match["number"]:
+        return int(match["number"])
+    return _NUMBERS[match["zh"]] if match["zh"] else _ORDINALS.index(match["word"].lower()) + 1
+
+
+def ranked(superlative: str, rank: int, *, chinese: bool) -> str:
+    """Return how the one at a rank is said: `the second highest`, `第二高`."""
+    if rank == 1:
+        return superlative
+    if chinese:
+        return superlative.replace("最", f"第{'一二三四五六七八九十'[rank - 1] if rank <= 10 else rank}")
+    ordinal = _ORDINALS[rank - 1] if rank <= len(_ORDINALS) else f"{rank}th"
+    return superlative.replace("the ", f"the {ordinal} ", 1)
 
 
 def limits(text: str) -> list[Limit]:

@@ -56,6 +56,8 @@ class Ranked(Struct, frozen=True):
     """The countries asked for, in order; those that pass the threshold; for a sum or a mean, the members of a group."""
     count: int = 0
     """How many they are; more than the rows, if equal figures are not all listed."""
+    before: tuple[Row, ...] = ()
+    """The countries before the one at the rank asked for."""
     after: tuple[Row, ...] = ()
     """The next countries."""
     territories: tuple[Row, ...] = ()
@@ -72,7 +74,7 @@ class Ranked(Struct, frozen=True):
     @property
     def facts(self) -> tuple[Fact, ...]:
         """The lines to cite."""
-        rows = (*self.rows, *self.after, *self.territories)
+        rows = (*self.before, *self.rows, *self.after, *self.territories)
         heads = (*(each.fact for each in self.covered), *self.heads)
         return tuple(dict.fromkeys([*heads, *(row.fact for row in rows)]))
 

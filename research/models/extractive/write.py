@@ -8,14 +8,17 @@ from decimal import Decimal
 
 from research._util.amounts import plain, rounded
 from research.models.extractive import chinese, whether
-from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, year_of
+from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, item_count, item_of, year_of
 from research.models.extractive.asked import parts_of
-from research.models.extractive.chinese import measure, superlative, written
+from research.models.extractive.chinese import a_measure, measure, superlative, written
 from research.models.extractive.evidence import Fact, note
+from research.models.extractive.members import counts
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import Question
+from research.models.extractive.rankings import threshold
+from research.models.extractive.table_words import rank_of
 from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
-from research.models.extractive.write_ranked import over_all
+from research.models.extractive.write_ranked import limit_of, over_all
 from research.models.extractive.write_table import tabular
 
 _WORDS = {
@@ -73,7 +76,9 @@ _WORDS = {
         "最大/最小": "the largest/the smallest",
         "最多/最少": "the highest/the lowest",
         "最长/最短": "the longest/the shortest",
-        "of": "{name} has {which} {label}: {value} [{n}]. The others: {group}.",
+        "of": "Of {count}, {name} has {which} {label}: {value}.",
+        "past": "{count} of {all} have {a_label} {limit}: {names}.",
+        "members": "| Country | {label} |\n|---|---|",
         "list": "{subject}: {label}: {value} [{n}].",
         "times": "{r} times",
         "as_many": "The figure for {a} is **{r}** that for {b}.",
@@ -82,7 +87,7 @@ _WORDS = {
         "other_one": "{name} {value} [{n}]",
         "part": "Part",
         "evidence": "Evidence",
-        "count": "{subject} has {count} of them: {value} [{n}].",
+        "count": "{subject} has land borders with **{count}** countries.",
         "yes": "Yes.",
         "no": "No.",
         "none": "**No answer found.** The sources do not answer this question. "
@@ -91,7 +96,6 @@ _WORDS = {
         "winner": "{name} has {which} {label}: {value} [{n}], compared with {others}.",
         "against": "**{name}**: {label}: {value} [{n}], compared with {others}.",
         "is": "It is {name} [{n}].",
-        "through": "{name} is the one in question: {value} [{n}].",
         "says": "The sources say:",
         "best": "Quoted word for word; chosen by matching words, not reasoned.",
         "more": "What the other passages say",
@@ -160,7 +164,9 @@ _WORDS = {
         "最大/最小": "最大/最小",
         "最多/最少": "最多/最少",
         "最长/最短": "最长/最短",
-        "of": "其中{name}的{label}{which}：{value} [{n}]。其余：{group}。",
+        "of": "{count}个国家中，{name}的{label}{which}：{value}。",
+        "past": "{all}个国家中，有{count}个的{label}{limit}：{names}。",
+        "members": "| 国家 | {label} |\n|---|---|",
         "list": "{subject}：{label}：{value} [{n}]。",
         "times": "{r}倍",
         "as_many": "{a}的{label}是{b}的**{r}**。",
@@ -169,7 +175,7 @@ _WORDS = {
         "other_one": "{name}为{value} [{n}]",
         "part": "组成部分",
         "evidence": "依据",
-        "count": "{subject} 共有 {count} 个：{value} [{n}]。",
+        "count": "{subject}有**{count}**个陆地邻国。",
         "yes": "是。",
         "no": "否。",
         "none": "**没有找到答案。** 来源没有回答这个问题。请换一种问法，或添加相关的文档或网络搜索。",
@@ -177,7 +183,6 @@ _WORDS = {
         "winner": "{name}的{label}{which}：{value} [{n}]，而{others}。",
         "against": "**{name}**的{label}：{value} [{n}]，而{others}。",
         "is": "是 {name} [{n}]。",
-        "through": "所指的是 {name}：{value} [{n}]。",
         "says": "来源写道：",
         "best": "以上为来源原文，按用词匹配选出，未经推理。",
         "more": "其他段落写道",
@@ -479,31 +484,61 @@ def _hindered(verdict: Verdict, w: dict[str, str]) -> list[str]:
 
 
 def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
+    """Return what is said of the members of a list: of one of them, of those past a limit, or of all."""
     q = verdict.question
     members = [f for f in verdict.group if f.target != q.relation]
     lists = [f for f in verdict.group if f.target == q.relation] or list(verdict.findings)
-    lines = []
-    if q.operation == "count" and not verdict.chosen:
+    if q.operation == "count" and not members:
         found = verdict.findings[0]
-        count = len(re.findall(r"[^;；]+", found.fact.value))
-        return [w["count"].format(subject=f"**{found.subject}**", count=count, value=found.fact.value, n=found.fact.n)]
+        count = item_count((found.fact.source or found.fact).value)
+        return [w["count"].format(subject=found.subject, count=count), _sentence(found, w)]
+    shown = {f.fact for f in members}
+    rest = [_sentence(f, w) for f in verdict.findings if f.fact not in shown]
     if members:
-        best = next(f for f in members if f.subject == verdict.chosen)
-        lines.append(
-            w["of"].format(
-                group=", ".join(f.subject for f in members if f is not best) + f" [{lists[0].fact.n}]",
-                name=f"**{best.subject}**",
-                which=superlative(w, bare(best.fact.label), most=q.pick is None or q.pick.most),
-                label=measure(w, bare(best.fact.label)),
-                value=_bold(best.fact.value),
-                n=best.fact.n,
-            )
-        )
-    elif verdict.chosen:
-        first = lists[0]
-        lines.append(w["through"].format(name=f"**{verdict.chosen}**", value=first.fact.value, n=first.fact.n))
-    memory_note = {f.fact for f in members}
-    return lines + [_sentence(f, w) for f in verdict.findings if f.fact not in memory_note]
+        head = _of_all(verdict, members, w) if verdict.chosen else _past(verdict, members, w)
+        return [head, *rest, *(_plainly(each, w) for each in lists), _members(members, w)]
+    if not verdict.chosen:
+        figures = all(each.fact.quantity for each in verdict.findings) and len(verdict.findings) > 1
+        return [*([_members(verdict.findings, w)] if figures else rest), *(_plainly(each, w) for each in verdict.group)]
+    return [*(_item(each, verdict.chosen, w) for each in lists), *rest]
+
+
+def _item(listed: Finding, member: str, w: dict[str, str]) -> str:
+    """Return a sentence with the one item of a list that is about a member."""
+    fact = listed.fact
+    value = f"**{item_of(fact.value, member)}**"
+    return w["list"].format(subject=listed.subject, label=fact.label, value=value, n=fact.n)
+
+
+def _of_all(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> str:
+    """Return how the chosen one of several stands in their order; the table below it has the sources."""
+    q, best = verdict.question, next(f for f in members if f.subject == verdict.chosen)
+    return w["of"].format(
+        count=len(members),
+        name=f"**{best.subject}**",
+        which=superlative(w, bare(best.fact.label), most=q.pick is None or q.pick.most, rank=rank_of(q.text)),
+        label=measure(w, bare(best.fact.label)),
+        value=_bold(best.fact.value),
+    )
+
+
+def _past(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> str:
+    """Return how many members are past the limit of the question, and which."""
+    above, below = threshold(verdict.question.text.lower())
+    bound, label = above or below, bare(members[0].fact.label)
+    names = chinese.listed([f"**{each.subject}**" for each in verdict.findings], w)
+    limit = w["above" if above else "below"].format(limit=limit_of(bound, label, w)) if bound else ""
+    count = f"**{len(verdict.findings)}**" if counts(verdict.question.text) else str(len(verdict.findings))
+    return w["past"].format(
+        a_label=a_measure(w, label), label=label, limit=limit, names=names or "–", count=count, all=len(members)
+    )
+
+
+def _members(found: Sequence[Finding], w: dict[str, str]) -> str:
+    """Return a table of the figures of several things."""
+    label = measure(w, bare(found[0].fact.label))
+    rows = [f"| {each.subject} | {each.fact.value} [{each.fact.n}] |" for each in found]
+    return "\n".join([w["members"].format(label=label[:1].upper() + label[1:]), *rows])
 
 
 def plain_of(fact: Fact) -> str:
@@ -521,6 +556,7 @@ def _bold(value: str) -> str:
     """Set a value in bold, or its start; leave long values unchanged."""
     head = re.match(r"[^;(；（]{1,60}(?=[;(；（]|$)", value)
     rest = value[head.end() :] if head else ""
-    if "," in re.sub(r"\([^()]*\)", "", rest) and ";" not in value:  # the first of several is not the answer
+    several = item_count(value) > 1 if ";" in value else "," in re.sub(r"\([^()]*\)", "", rest)
+    if several:  # the first of several is not the answer
         return f"**{value}**" if len(value) <= _IN_BOLD else value
     return f"**{value[: len(value) - len(rest)].strip()}** {rest}".strip().replace("** ;", "**;") if head else value

@@ -25,7 +25,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     ranking = found.ranking
     group = ranking.group
     place = group.chinese if group and w["language"] == "zh" else _named(ranking.place, w)
-    which = chinese.superlative(w, found.label, most=ranking.most)
+    which = chinese.superlative(w, found.label, most=ranking.most, rank=ranking.rank)
     label = chinese.measure(w, found.label)
     named = {"label": label, "a_label": chinese.a_measure(w, found.label), "place": place, "which": which}
     lines = []
@@ -39,7 +39,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
     elif ranking.kind == "count":
         limit = ranking.above or ranking.below
-        said = w["above" if ranking.above else "below"].format(limit=_limit(limit, found.label, w)) if limit else ""
+        said = w["above" if ranking.above else "below"].format(limit=limit_of(limit, found.label, w)) if limit else ""
         names = _listed(found.rows[:NAMED]) + (" …" if len(found.rows) > NAMED else "") or "–"
         lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names, **named))
     else:
@@ -69,7 +69,7 @@ def _top(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
 
 def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     """Return a table of the countries in order; equal figures have the same rank."""
-    rows = (*found.rows, *found.after)
+    rows = (*found.before, *found.rows, *found.after)
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
@@ -91,7 +91,8 @@ def _listed(rows: Sequence[Row]) -> str:
     return "; ".join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
 
 
-def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
+def limit_of(limit: Amount, label: str, w: dict[str, str]) -> str:
+    """Return a threshold as it is written."""
     value, unit = f"{limit.value:,f}", limit.unit
     text = value.rstrip("0").rstrip(".") if "." in value else value
     joined = (

@@ -1,0 +1,95 @@
+"""Answer a question about the members of a list, such as the neighbours of a country: one, those past a limit, or all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from research._util.amounts import Amount
+from research.models.extractive.arithmetic import amount_of, comparison, hindrance, in_order, members_of
+from research.models.extractive.finding import Finder
+from research.models.extractive.question import Target
+from research.models.extractive.ranked import fits
+from research.models.extractive.rankings import threshold
+from research.models.extractive.table_words import rank_of
+from research.models.extractive.verdict import Finding, Verdict
+
+MOST = 20
+"""Most members to look up."""
+
+_COUNTS = re.compile(r"\bhow many\b|\bnumber of\b|几个|多少个", re.I)
+
+
+def counts(text: str) -> bool:
+    """Return whether a question asks how many members there are, not which."""
+    return _COUNTS.search(text) is not None
+
+
+def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
+    """Return the answer about the members that the lists of all subjects have, or the next steps."""
+    lists = [finder.find(subject, relation) for subject in subjects]
+    if finder.actions:
+        return finder.more()
+    group = tuple(finding for finding in lists if finding)
+    if len(group) != len(subjects):
+        return finder.end()
+    members = members_of(group)
+    q = finder.question
+    limit = threshold(q.text.lower())
+    if not members or (q.operation == "count" and not any(limit)):
+        return finder.end(group)
+    if q.pick and q.pick.target is None:
+        ordered = sorted(members, key=members.__getitem__, reverse=q.pick.most)
+        return _at_rank(finder, ordered, targets, group)
+    if len(members) == 1 and not any(limit):
+        return _of_member(finder, next(iter(members)), targets, group)
+    by = q.pick.target if q.pick and q.pick.target else targets[0]
+    year = q.years[0] if q.years else None
+    chooses = q.pick is not None or any(limit)
+    figures = [finder.find_named(member, by, year, numeric=chooses) for member in list(members)[:MOST]]
+    if finder.actions:
+        return finder.more()
+    found = [finding for finding in figures if finding]
+    if not found or not chooses:
+        return finder.end(found, group=group if found else ())
+    if len(found) > 1 and (obstacle := hindrance([finding.fact for finding in found])):
+        return finder.end(found, hindrance=obstacle)
+    if any(limit):
+        return _past(finder, found, group, limit)
+    finder.compute(comparison(found, q), "Find out which one it is.")
+    if finder.actions:
+        return finder.more()
+    chosen = in_order(found, most=q.pick is None or q.pick.most)
+    return _at_rank(finder, [finding.subject for finding in chosen], targets, (*group, *chosen))
+
+
+def _at_rank(finder: Finder, ordered: Sequence[str], targets: Sequence[Target], group: tuple[Finding, ...]) -> Verdict:
+    """Return what is asked of the member at the rank that the question names, the first if it names none."""
+    rank = rank_of(finder.question.text)
+    return _of_member(finder, ordered[rank - 1], targets, group) if rank <= len(ordered) else finder.end()
+
+
+def _of_member(finder: Finder, member: str, targets: Sequence[Target], group: tuple[Finding, ...]) -> Verdict:
+    q = finder.question
+    year = q.years[0] if q.years else None
+    findings = [finder.find_named(member, target, year) for target in targets if target != q.relation]
+    if finder.actions:
+        return finder.more()
+    return finder.end() if None in findings else finder.end([f for f in findings if f], chosen=member, group=group)
+
+
+def _past(
+    finder: Finder, found: Sequence[Finding], group: tuple[Finding, ...], limit: tuple[Amount | None, Amount | None]
+) -> Verdict:
+    """Return the members whose figures are past a limit; nothing if it has another unit than they."""
+    above, below = limit
+    bound = above or below
+    amounts = [amount_of(finding.fact) for finding in found]
+    if bound is None or not all(amount and fits(bound, amount) for amount in amounts):
+        return finder.end()
+    passes = [
+        finding
+        for finding, amount in zip(found, amounts, strict=True)
+        if amount and (amount.value > bound.value if above else amount.value < bound.value)
+    ]
+    return finder.end(in_order(passes, most=above is not None), group=(*group, *found))
