@@ -42,3 +42,39 @@ def test_a_question_in_steps_is_answered_with_all_its_lines(
 @pytest.mark.parametrize("question", REFUSED)
 def test_an_unclear_description_is_refused(bench: Workbench, question: str) -> None:
     assert research.run(question, workbench=bench).outcome == "no_evidence"
+
+
+MEMBERS = [
+    ("What is the second longest border of Poland?", "Slovakia 517 km"),
+    ("Which neighbour of Brazil has the second largest population?", "Argentina"),
+    ("Which neighbours of Austria have more than 30 million people?", "Germany 84,012,284; Italy 60,924,851"),
+    ("How many of Germany's neighbours have fewer than 10 million inhabitants?", "4"),
+    ("How many countries border Kenya?", "5"),
+    ("How long is the border between Norway and Russia?", "Russia 191 km"),
+    ("What share of Chile's exports goes to China?", "China 39%"),
+    ("What share of Peru's population speaks Quechua?", "Quechua (official) 13.6%"),
+    ("Does Switzerland border Liechtenstein?", "Yes."),
+    ("Does Spain border Germany?", "No."),
+]
+
+
+@pytest.mark.examples(5)
+@pytest.mark.parametrize(("question", "short"), MEMBERS)
+def test_a_member_of_a_list_is_told_from_the_others(bench: Workbench, question: str, short: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.short == short
+    assert {citation.status for citation in view.citations} == {"supported"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What share of Kenya's exports goes to Germany?",
+        "What share of Muslims in Nigeria are literate?",
+        "How much copper does Chile export to China?",
+        "Does Germany export more to France than to Poland?",
+        "Is the border between Norway and Russia longer than 500 km?",
+    ],
+)
+def test_what_a_list_does_not_say_is_refused(bench: Workbench, question: str) -> None:
+    assert research.run(question, workbench=bench).outcome == "no_evidence"

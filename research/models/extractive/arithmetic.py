@@ -30,9 +30,9 @@ def members_of(lists: Sequence[Finding]) -> dict[str, float]:
     return {name: figure for name, figure in tables[0].items() if all(name in table for table in tables)}
 
 
-def item_of(value: str, name: str) -> str:
-    """Return the item of a list with this name, as written: `Belgium 133 km`; empty if none has it."""
-    return next((m.group().strip() for m in _MEMBER.finditer(value) if m["name"].strip() == name), "")
+def items_of(value: str) -> dict[str, str]:
+    """Return the items of a list with figures, as written, by their names: `Belgium 133 km`."""
+    return {match["name"].strip(): match.group().strip() for match in _MEMBER.finditer(value)}
 
 
 def item_count(value: str) -> int:

@@ -389,7 +389,8 @@ def _lead(found: Lead) -> Lead:
 
 
 def _finding(found: Finding) -> Finding:
-    return msgspec.structs.replace(found, subject=subject(found.subject), fact=fact(found.fact))
+    item = value(found.item, found.fact.label) if found.item else ""
+    return msgspec.structs.replace(found, subject=subject(found.subject), fact=fact(found.fact), item=item)
 
 
 def _rows(rows: Iterable[Row], of: str) -> tuple[Row, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from research.models.extractive import items
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import counted, measure_of, with_measure
 from research.models.extractive.lexicon import concepts, filler
@@ -135,15 +136,20 @@ def grounded(question: Question) -> Question:
     called = tuple(dict.fromkeys(name for mention in found for name in mention.names))
     foreign = _foreign(question, mentions(question.text))
     guessed = tuple((mention.written, mention.names[0]) for mention in found if mention.guessed)
-    if foreign and not _hints(question.text, foreign):
-        return msgspec.structs.replace(question, guessed=guessed)
     shared = any(len(mention.names) > 1 for mention in found)
     named = msgspec.structs.replace(question, names=called, operation=_operation(question, called, shared=shared))
+    if foreign and not _hints(question.text, foreign):
+        return items.of_people(named, found, ()) or msgspec.structs.replace(question, guessed=guessed)
     why = _WHY.search(question.text.lower())
     measure = None if why or len(called) > 1 or says_label(named) else measure_of(text_of(question))
     if measured := with_measure(named, text_of(question), measure):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
+    item = items.of_pair(named, targets)
+    if item is None and all(target.label in _LOOSE or items.lists(target.label) for target in targets):
+        item = items.of_people(named, found, targets)
+    if item:
+        return msgspec.structs.replace(item, guessed=guessed)
     opposite = any(_negated(question.text.lower(), target.label) for target in targets)
     if why or opposite or (YEAR_OF.search(question.text.lower()) and question.rank):
         nearest = tuple(dict.fromkeys([*(target.label for target in targets if target.label), *nearest]))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from research._util.amounts import Amount
-from research.models.extractive.arithmetic import amount_of, comparison, hindrance, in_order, members_of
+from research.models.extractive.arithmetic import amount_of, comparison, hindrance, in_order, items_of, members_of
 from research.models.extractive.finding import Finder
 from research.models.extractive.question import Target
 from research.models.extractive.ranked import fits
@@ -39,8 +41,11 @@ def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], re
     if not members or (q.operation == "count" and not any(limit)):
         return finder.end(group)
     if q.pick and q.pick.target is None:
-        ordered = sorted(members, key=members.__getitem__, reverse=q.pick.most)
-        return _at_rank(finder, ordered, targets, group)
+        ordered, rank = sorted(members, key=members.__getitem__, reverse=q.pick.most), rank_of(q.text)
+        if rank > len(ordered):
+            return finder.end()
+        named = tuple(replace(each, item=items_of(each.fact.value)[ordered[rank - 1]]) for each in group)
+        return _of_member(finder, ordered[rank - 1], targets, named)
     if len(members) == 1 and not any(limit):
         return _of_member(finder, next(iter(members)), targets, group)
     by = q.pick.target if q.pick and q.pick.target else targets[0]
@@ -59,14 +64,10 @@ def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], re
     finder.compute(comparison(found, q), "Find out which one it is.")
     if finder.actions:
         return finder.more()
-    chosen = in_order(found, most=q.pick is None or q.pick.most)
-    return _at_rank(finder, [finding.subject for finding in chosen], targets, (*group, *chosen))
-
-
-def _at_rank(finder: Finder, ordered: Sequence[str], targets: Sequence[Target], group: tuple[Finding, ...]) -> Verdict:
-    """Return what is asked of the member at the rank that the question names, the first if it names none."""
-    rank = rank_of(finder.question.text)
-    return _of_member(finder, ordered[rank - 1], targets, group) if rank <= len(ordered) else finder.end()
+    chosen, rank = in_order(found, most=q.pick is None or q.pick.most), rank_of(q.text)
+    if rank > len(chosen):
+        return finder.end()
+    return _of_member(finder, chosen[rank - 1].subject, targets, (*group, *chosen))
 
 
 def _of_member(finder: Finder, member: str, targets: Sequence[Target], group: tuple[Finding, ...]) -> Verdict:

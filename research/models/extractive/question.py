@@ -39,6 +39,10 @@ class Target(Struct, frozen=True):
     """Whether no label answers this part of the question."""
     asked: str = ""
     """The part of the question, if its own words may differ from those of the label."""
+    item: tuple[str, ...] = ()
+    """Words that name the item of a list that is asked for."""
+    given: bool = False
+    """Whether the whole list answers if it has no such item."""
 
     @property
     def text(self) -> str:

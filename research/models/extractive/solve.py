@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from research.models.extractive import composing
+from research.models.extractive import composing, items
 from research.models.extractive.arithmetic import addable, change, comparison, hindrance, in_order
 from research.models.extractive.asked import parts_of
 from research.models.extractive.covering import ASKING, closest, quoted, words_of
@@ -126,6 +126,8 @@ class Solver:
         targets = [target for target in q.targets if target not in used]
         if len(subjects) == 1 and (measure := composing.asked(q)):
             return composing.derive(self.finder, measure, subjects[0]) or self._unclear(subjects)
+        if targets and targets[0].item:
+            return items.answer(self.finder, subjects[0], targets[0])
         if q.relation is not None:
             return among(self.finder, subjects, targets, q.relation)
         if not targets:

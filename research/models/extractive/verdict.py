@@ -20,6 +20,8 @@ class Finding(Struct, frozen=True):
     subject: str
     target: Target
     fact: Fact
+    item: str = ""
+    """The item that is asked for, if the fact is a list: `Finland 709 km`."""
 
 
 class Hindrance(Struct, frozen=True):
@@ -161,6 +163,8 @@ class Verdict(Struct, frozen=True):
     """The measure calculated from the two findings."""
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
+    holds: bool | None = None
+    """The answer to a question for yes or no about an item of a list."""
     table: tuple[TableAnswer, ...] = ()
     """The answers from tables of the library, one for each part of the question."""
     doubt: tuple[str, ...] = ()

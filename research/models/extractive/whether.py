@@ -11,7 +11,7 @@ from research.models.extractive.words import directions
 def settled(found: Verdict) -> Verdict:
     """Return a verdict without its findings if the question asks for yes or no and nothing calculated decides it."""
     q = found.question
-    if found.actions or not found.findings or found.ranked or not asks_whether(q.text):
+    if found.actions or not found.findings or found.ranked or found.holds is not None or not asks_whether(q.text):
         return found
     compared = q.operation == "compare" and COMPARATIVE.search(q.text.lower())
     if q.operation == "growth" or compared or (q.operation != "compare" and (found.computed or found.derived)):

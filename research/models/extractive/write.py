@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from research._util.amounts import plain, rounded
 from research.models.extractive import chinese, whether
-from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, item_count, item_of, year_of
+from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, item_count, year_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import a_measure, measure, superlative, written
 from research.models.extractive.evidence import Fact, note
@@ -300,6 +300,8 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
         return _hindered(verdict, w)
     if verdict.derived:
         return _derived(verdict, verdict.derived, w)
+    if verdict.holds is not None:
+        return [*_yes(verdict.holds, w), *(_sentence(finding, w) for finding in verdict.findings)]
     if q.relation is not None:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
@@ -345,6 +347,8 @@ def _sentence(finding: Finding, w: dict[str, str]) -> str:
     fact = finding.fact
     if not fact.label:
         return note(fact).removeprefix("- ")
+    if finding.item:
+        return w["list"].format(subject=finding.subject, label=fact.label, value=f"**{finding.item}**", n=fact.n)
     return w["list"].format(subject=f"**{finding.subject}**", label=fact.label, value=_bold(fact.value), n=fact.n)
 
 
@@ -500,14 +504,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
     if not verdict.chosen:
         figures = all(each.fact.quantity for each in verdict.findings) and len(verdict.findings) > 1
         return [*([_members(verdict.findings, w)] if figures else rest), *(_plainly(each, w) for each in verdict.group)]
-    return [*(_item(each, verdict.chosen, w) for each in lists), *rest]
-
-
-def _item(listed: Finding, member: str, w: dict[str, str]) -> str:
-    """Return a sentence with the one item of a list that is about a member."""
-    fact = listed.fact
-    value = f"**{item_of(fact.value, member)}**"
-    return w["list"].format(subject=listed.subject, label=fact.label, value=value, n=fact.n)
+    return [*(_sentence(each, w) for each in lists), *rest]
 
 
 def _of_all(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> str:
