@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from research.cli.common import open_home, writable
+from research.cli.common import open_home, print_json, writable
 from research.cli.parser import Commands, positive_int
 from research.errors import ConfigError
 
@@ -47,7 +46,7 @@ def search(arguments: argparse.Namespace) -> int:
     """Print the entries nearest to a query."""
     found = open_home(arguments).memory.search(arguments.query, arguments.limit)
     if arguments.json:
-        _print([{**_fields(each.entry), "score": each.score, "cosine": each.cosine} for each in found])
+        print_json([{**_fields(each.entry), "score": each.score, "cosine": each.cosine} for each in found])
     for each in () if arguments.json else found:
         print(f"{each.cosine:.2f}  {_line(each.entry)}")
     if not found:
@@ -60,7 +59,7 @@ def list_entries(arguments: argparse.Namespace) -> int:
     memory = open_home(arguments).memory
     listed = memory.entries(limit=arguments.limit)
     if arguments.json:
-        _print(map(_fields, listed))
+        print_json(list(map(_fields, listed)))
         return 0
     for entry in listed:
         print(_line(entry))
@@ -156,7 +155,3 @@ def _fields(entry: Entry) -> dict[str, Any]:
     import msgspec
 
     return msgspec.structs.asdict(entry)
-
-
-def _print(values: Iterable[dict[str, Any]]) -> None:
-    print(json.dumps(list(values), ensure_ascii=False))
