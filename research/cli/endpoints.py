@@ -220,8 +220,9 @@ def results(arguments: argparse.Namespace) -> int:
     elif arguments.format == "csv":
         print(trial.as_csv(found), end="")
     else:
-        rows = [trial.COLUMNS, ["---"] * len(trial.COLUMNS), *map(trial.cells, found)]
-        print("\n".join("| " + " | ".join(each.replace("|", "\\|") for each in row) + " |" for row in rows))
+        from research.exports.markdown import table
+
+        print(table(trial.COLUMNS, [[each.replace("|", "\\|") for each in trial.cells(one)] for one in found]))
     return 0
 
 
