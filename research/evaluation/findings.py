@@ -84,7 +84,7 @@ def _plots(plan: Plan, found: Evaluation) -> str:
     drawn = []
     for name in known:
         figures = [(label(each), figure(found.rows[each.name], name)) for each in plan.candidates]
-        drawn.append(plots.bars([plots.Bar(each, value) for each, value in figures if value], title(name)))
+        drawn.append(plots.bars([(each, value) for each, value in figures if value], title(name)))
     if known:
         drawn.append(plots.scatter(points(plan, found, known[0]), title(known[0])))
     return _section("Plots", "".join(drawn)) if any(drawn) else ""
