@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,8 @@ def add(commands: Commands) -> None:
     actions.add("import", "add the entries of an exported file", load).add_argument("file")
     for name, summary, run in (
         ("forget", "delete entries", forget),
-        ("pin", "keep entries even when the memory is full", pin),
-        ("unpin", "allow entries to be dropped when the memory is full", unpin),
+        ("pin", "keep entries even when the memory is full", partial(pin, pinned=True)),
+        ("unpin", "allow entries to be dropped when the memory is full", partial(pin, pinned=False)),
     ):
         actions.add(name, summary, run).add_argument("id", nargs="+")
     action = actions.add("add", "save a note of your own", add_note)
@@ -106,19 +107,11 @@ def forget(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def pin(arguments: argparse.Namespace) -> int:
-    """Pin entries."""
+def pin(arguments: argparse.Namespace, *, pinned: bool) -> int:
+    """Pin entries, or unpin them."""
     ids = list(dict.fromkeys(arguments.id))
-    _memory_with(arguments, ids).pin(ids)
-    print(f"{len(ids):,} pinned")
-    return 0
-
-
-def unpin(arguments: argparse.Namespace) -> int:
-    """Unpin entries."""
-    ids = list(dict.fromkeys(arguments.id))
-    _memory_with(arguments, ids).pin(ids, False)
-    print(f"{len(ids):,} no longer pinned")
+    _memory_with(arguments, ids).pin(ids, pinned)
+    print(f"{len(ids):,} {'pinned' if pinned else 'no longer pinned'}")
     return 0
 
 
