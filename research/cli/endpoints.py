@@ -98,7 +98,8 @@ def list_endpoints(arguments: argparse.Namespace) -> int:
         state = each.problem or (f"key from {each.key_from}" if each.key_from else "no key")
         print(f"{each.name:<16} {each.title}, {each.url or 'no address'}: {state}")
         if found := tested.get(each.name):
-            print(f"{'':<16} {_tested(found.at)}: {found.line()}")
+            at = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.at))
+            print(f"{'':<16} tested {at}: {found.line()}")
     if not known:
         print("No endpoint is set up; `endpoints list --presets` shows what can be added.", file=sys.stderr)
     return 0
@@ -224,7 +225,3 @@ def results(arguments: argparse.Namespace) -> int:
 
         print(table(trial.COLUMNS, [[each.replace("|", "\\|") for each in trial.cells(one)] for one in found]))
     return 0
-
-
-def _tested(at: float) -> str:
-    return f"tested {time.strftime('%Y-%m-%d %H:%M', time.localtime(at))}"
