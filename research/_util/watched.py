@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from math import inf
 from ssl import SSLContext
 from typing import Any, Final
@@ -27,15 +26,8 @@ class _Network(httpcore2.NetworkBackend):
     def __init__(self, inner: httpcore2.NetworkBackend) -> None:
         self._inner = inner
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:
-        return WatchedStream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+    def connect_tcp(self, *arguments: Any, **options: Any) -> httpcore2.NetworkStream:
+        return WatchedStream(self._inner.connect_tcp(*arguments, **options))
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
