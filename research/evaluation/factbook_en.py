@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from research.evaluation.factbook_facts import Country, Fact, Maker, ambiguous, countries, every_other, sample_questions
+from research.evaluation.factbook_facts import Country, Fact, ambiguous, countries, every_other, sample_questions
 from research.evaluation.questions import Dataset, Question
 
 EACH: Final = {"one_hop": 36, "two_hop": 32, "comparison": 32, "arithmetic": 32, "unanswerable": 32}
@@ -273,16 +273,8 @@ def _listed(names: Sequence[str], word: str) -> str:
     return f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
-_MAKERS: Final[dict[str, Maker]] = {
-    "one_hop": _one_hop,
-    "two_hop": _two_hop,
-    "comparison": _comparison,
-    "arithmetic": _arithmetic,
-    "unanswerable": _unanswerable,
-}
-
-
 @cache
 def dataset() -> Dataset:
     """Return both splits of the dataset."""
-    return Dataset("factbook", tuple(sample_questions("factbook", EACH, _MAKERS)))
+    makers = (_one_hop, _two_hop, _comparison, _arithmetic, _unanswerable)
+    return Dataset("factbook", tuple(sample_questions("factbook", EACH, makers)))

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from research.evaluation.factbook_facts import Country, Maker, ambiguous, countries, every_other, sample_questions
+from research.evaluation.factbook_facts import Country, ambiguous, countries, every_other, sample_questions
 from research.evaluation.questions import Dataset, Question
 from research.search.library.factbook import Document
 
@@ -242,17 +242,9 @@ def _listed(some: Sequence[ChineseCountry]) -> str:
     return f"{'、'.join(land.name for land in some[:-1])}和{some[-1].name}"
 
 
-_MAKERS: Final[dict[str, Maker]] = {
-    "one_hop": _one_hop,
-    "two_hop": _two_hop,
-    "comparison": _comparison,
-    "arithmetic": _arithmetic,
-    "unanswerable": _unanswerable,
-}
-
-
 @cache
 def dataset() -> Dataset:
     """Return both splits of the dataset, and its documents."""
     documents = tuple(document for land in _countries() for document in _documents(land))
-    return Dataset("factbook-zh", tuple(sample_questions("factbook-zh", EACH, _MAKERS)), documents)
+    makers = (_one_hop, _two_hop, _comparison, _arithmetic, _unanswerable)
+    return Dataset("factbook-zh", tuple(sample_questions("factbook-zh", EACH, makers)), documents)
