@@ -102,10 +102,6 @@ WORDINGS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "dev": ("How many people per square kilometre live in {country}, by its total area?",),
         "held": ("Divide the population of {country} by its total area in square kilometres. What do you get?",),
     },
-    "nowhere": {
-        "dev": ("What is the {topic} of {country}?", "{country}: what is its {topic}?"),
-        "held": ("Please tell me the {topic} of {country}.", "I would like to know the {topic} in {country}."),
-    },
     "year": {
         "dev": ("What was the {topic} of {country} in {year}?",),
         "held": ("For the year {year}, give the {topic} of {country}.",),
@@ -251,7 +247,7 @@ def _unanswerable(split: str, chance: random.Random) -> Iterator[Question]:
     nowhere = every_other(NOWHERE, split)
     odd = every_other(ODD, split)
     while True:
-        words = _words("nowhere", split, chance)
+        words = _words("one_hop", split, chance)
         asked = words.format(topic=chance.choice(TOPICS).name, country=chance.choice(nowhere))
         yield _question(asked, (), (), answerable=False)
         label, name = chance.choice(SERIES)
