@@ -97,6 +97,11 @@ def clip(text: str, limit: int) -> str:
     return head[: head.rfind(" ")] + "…" if " " in head[limit // 2 :] else head + "…"
 
 
+def one_line(text: str) -> str:
+    """Return the text with one space in place of each stretch of white space."""
+    return " ".join(text.split())
+
+
 def within(limit: int, what: str, text: str) -> str:
     """Return the text.  Raises `ConfigError` if it is longer than `limit` characters."""
     if len(text) > limit:

@@ -160,5 +160,4 @@ def plain(value: Decimal) -> str:
 
 def code(value: Decimal) -> str:
     """Return the value as Python code."""
-    text = f"{value:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return plain(value).replace(",", "")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
-from socket import SHUT_RDWR
 from ssl import SSLContext
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +14,8 @@ from research.errors import ProviderError
 
 if TYPE_CHECKING:
     import httpx2
+
+    from research._util.watched import WatchedStream
 
 ERROR_BYTES = 64 * 1024
 LONG_S = 20.0
@@ -215,6 +214,16 @@ def refusal(error: BaseException) -> str:
     return str(error) if isinstance(error.__cause__, AddressRefused) else ""
 
 
+def read_start(response: httpx2.Response, limit: int, seconds: float) -> bytes:
+    """Read the start of a body: stop after the chunk that reaches `limit` bytes, or when the time is over."""
+    body, until = bytearray(), time.monotonic() + seconds
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) >= limit or time.monotonic() > until:
+            break
+    return bytes(body)
+
+
 def read_to_end(response: httpx2.Response, rest: Iterator[object]) -> bool:
     """Read the rest of a complete reply, so that its connection can be reused.
 
@@ -222,56 +231,12 @@ def read_to_end(response: httpx2.Response, rest: Iterator[object]) -> bool:
     """
     import httpx2
 
-    # The reply is complete, so an error here only costs the connection.
-    with _DEADLINES.watching(response) as late, suppress(httpx2.RequestError):
+    stream: WatchedStream = response.extensions["network_stream"]
+    stream.until = time.monotonic() + END_S
+    try:
         deque(rest, 0)
-    return not late.is_set()
-
-
-class _Deadlines:
-    """Shuts down the sockets of replies that do not end, which is the only way to wake up their readers.
-
-    One thread serves all readers, and exists only while there are any.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        # By reader, not by connection: the next reader may already use the connection of the last one.
-        self._read: dict[threading.Event, tuple[float, httpx2.Response]] = {}
-        self._thread: threading.Thread | None = None
-
-    @contextmanager
-    def watching(self, response: httpx2.Response) -> Iterator[threading.Event]:
-        """Shut down the response's connection if the block takes too long; the yielded event tells whether it did."""
-        late = threading.Event()
-        with self._lock:
-            if self._thread is None:
-                thread = threading.Thread(target=self._watch, name="replies-that-end", daemon=True)
-                thread.start()  # it waits for the lock, then finds this reader
-                self._thread = thread
-            self._read[late] = time.monotonic() + END_S, response
-        try:
-            yield late
-        finally:
-            with self._lock:
-                del self._read[late]
-
-    def _watch(self) -> None:
-        while True:
-            time.sleep(END_S / 2)
-            with self._lock:
-                if not self._read:
-                    self._thread = None
-                    return
-                now = time.monotonic()
-                for late, (until, response) in self._read.items():
-                    # A closed response was read to its end, and another one may use its connection by now.
-                    if now > until and not late.is_set() and not response.is_closed:
-                        late.set()
-                        connection = response.extensions["network_stream"].get_extra_info("socket")
-                        # Closing a socket does not wake up its reader; shutting it down does.
-                        with suppress(OSError):  # the server has closed it already
-                            connection.shutdown(SHUT_RDWR)
-
-
-_DEADLINES = _Deadlines()
+    except httpx2.ReadTimeout:
+        return False
+    except httpx2.RequestError:  # the reply is complete, so this only costs the connection
+        pass
+    return True

@@ -16,14 +16,14 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from ssl import SSLContext
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpcore2
 import httpx2
 
-from research._util import cancel, egress
+from research._util import cancel
 from research._util.said import say
+from research._util.watched import WatchedStream, remaining
 from research.errors import ConfigError, ToolError
 
 _RESOLVER = Path("/etc/resolv.conf")
@@ -91,7 +91,7 @@ class VettedNetwork(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        return _TimedStream(self.connect(host, port, local_address, socket_options), self._deadline)
+        return WatchedStream(self.connect(host, port, local_address, socket_options), self._deadline)
 
     def connect(
         self,
@@ -106,7 +106,7 @@ class VettedNetwork(httpcore2.NetworkBackend):
             try:
                 # The address, not the name, which might resolve to another address by now.
                 stream = self._tcp.connect_tcp(
-                    addresses[-left], port, _remaining(self._deadline) / left, local_address, socket_options
+                    addresses[-left], port, remaining(self._deadline) / left, local_address, socket_options
                 )
                 self.private = not is_public(addresses[-left])
                 return stream
@@ -153,54 +153,6 @@ def vetted_transport(allow_hosts: Iterable[str], limits: httpx2.Limits, trusted:
     return transport
 
 
-class _TimedStream(httpcore2.NetworkStream):
-    """A connection on which every wait ends at the deadline, so that a slow trickle of bytes cannot prolong it.
-
-    A read ends early when the call was cancelled; see `research._util.cancel`.
-    """
-
-    def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
-        self._stream = stream
-        self._deadline = deadline
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return read_before(self._stream, max_bytes, self._deadline)
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        egress.count(len(buffer))
-        self._stream.write(buffer, _remaining(self._deadline))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        stream = self._stream.start_tls(ssl_context, server_hostname, _remaining(self._deadline))
-        return _TimedStream(stream, self._deadline)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-def read_before(stream: httpcore2.NetworkStream, max_bytes: int, deadline: float) -> bytes:
-    """Read until the deadline, by the monotonic clock; the wait also ends when the call is cancelled."""
-    while True:
-        left = _remaining(deadline)
-        try:
-            return stream.read(max_bytes, min(left, cancel.CHECK_EVERY_S))
-        except httpcore2.ReadTimeout:
-            continue
-
-
-def _remaining(deadline: float) -> float:
-    cancel.check()
-    seconds = deadline - time.monotonic()
-    if seconds <= 0:
-        raise httpcore2.ReadTimeout("no time left")
-    return seconds
-
-
 def _resolve(host: str, port: int, deadline: float) -> list[str]:
     """Return the distinct addresses of a host, in the system's order of preference."""
     answers: queue.SimpleQueue[list[str] | OSError | UnicodeError] = queue.SimpleQueue()
@@ -217,7 +169,7 @@ def _resolve(host: str, port: int, deadline: float) -> list[str]:
     threading.Thread(target=resolve, daemon=True).start()
     while True:
         try:
-            answer = answers.get(timeout=min(_remaining(deadline), cancel.CHECK_EVERY_S))
+            answer = answers.get(timeout=min(remaining(deadline), cancel.CHECK_EVERY_S))
             break
         except queue.Empty:
             continue

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from math import inf
 from ssl import SSLContext
 from typing import Any, Final
@@ -11,8 +10,7 @@ from typing import Any, Final
 import httpcore2
 import httpx2
 
-from research._util import egress
-from research._util.network import read_before
+from research._util import cancel, egress
 
 MOST_BYTES: Final = 80_000_000
 """Bytes that are received for one request, with its headers: a server may send those, too, without end."""
@@ -28,37 +26,36 @@ class _Network(httpcore2.NetworkBackend):
     def __init__(self, inner: httpcore2.NetworkBackend) -> None:
         self._inner = inner
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
-    ) -> httpcore2.NetworkStream:
-        return _Stream(self._inner.connect_tcp(host, port, timeout, local_address, socket_options))
+    def connect_tcp(self, *arguments: Any, **options: Any) -> httpcore2.NetworkStream:
+        return WatchedStream(self._inner.connect_tcp(*arguments, **options))
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
 
 
-class _Stream(httpcore2.NetworkStream):
-    def __init__(self, inner: httpcore2.NetworkStream) -> None:
+class WatchedStream(httpcore2.NetworkStream):
+    """A connection that is watched."""
+
+    def __init__(self, inner: httpcore2.NetworkStream, deadline: float = inf) -> None:
+        """`deadline`: when every wait ends, by the monotonic clock; a slow trickle of bytes cannot prolong it."""
         self._inner = inner
         self._received = 0
         """Bytes since the last write."""
+        self._deadline = self.until = deadline
+        """When reading ends, too; a new request sets it back."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = read_before(self._inner, max_bytes, inf if timeout is None else time.monotonic() + timeout)
+        until = self.until if timeout is None else min(self.until, time.monotonic() + timeout)
+        data = _read_before(self._inner, max_bytes, until)
         self._received += len(data)
         if self._received > MOST_BYTES:
             raise httpcore2.ReadError(f"more than {MOST_BYTES // 10**6} MB for one request")
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._received = 0
+        self._received, self.until = 0, self._deadline
         egress.count(len(buffer))
-        self._inner.write(buffer, timeout)
+        self._inner.write(buffer, self._within(timeout))
 
     def close(self) -> None:
         self._inner.close()
@@ -66,7 +63,30 @@ class _Stream(httpcore2.NetworkStream):
     def start_tls(
         self, ssl_context: SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        return _Stream(self._inner.start_tls(ssl_context, server_hostname, timeout))
+        inner = self._inner.start_tls(ssl_context, server_hostname, self._within(timeout))
+        return WatchedStream(inner, self._deadline)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
+
+    def _within(self, timeout: float | None) -> float | None:
+        return timeout if self._deadline == inf else remaining(self._deadline)
+
+
+def _read_before(stream: httpcore2.NetworkStream, max_bytes: int, deadline: float) -> bytes:
+    """Read until the deadline, by the monotonic clock; the wait also ends when the call is cancelled."""
+    while True:
+        left = remaining(deadline)
+        try:
+            return stream.read(max_bytes, min(left, cancel.CHECK_EVERY_S))
+        except httpcore2.ReadTimeout:
+            continue
+
+
+def remaining(deadline: float) -> float:
+    """Return the seconds until then.  Raises `httpcore2.ReadTimeout` if there are none, and `Stopped`."""
+    cancel.check()
+    seconds = deadline - time.monotonic()
+    if seconds <= 0:
+        raise httpcore2.ReadTimeout("no time left")
+    return seconds

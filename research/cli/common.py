@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,12 +96,29 @@ def writable(name: str) -> Path:
     return path
 
 
+def print_json(value: object) -> None:
+    """Print a value, which may have structs in it, as one line of JSON on stdout."""
+    import msgspec
+
+    print(json.dumps(msgspec.to_builtins(value), ensure_ascii=False))
+
+
+def on_interrupt(stop: Callable[[], object]) -> None:
+    """Call `stop` at Ctrl-C; a second one ends the process."""
+
+    def interrupted(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        stop()
+
+    signal.signal(signal.SIGINT, interrupted)
+
+
 def print_run(view: RunView, as_json: bool) -> int:
     """Print a run on stdout and return the exit status it calls for."""
     if as_json:
         from research.exports.json import as_dict
 
-        print(json.dumps(as_dict(view), ensure_ascii=False))
+        print_json(as_dict(view))
     else:
         from research.exports import progress
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from research.cli.common import EXIT_STATUS, open_home, prepare_library, writable
+from research.cli.common import EXIT_STATUS, on_interrupt, open_home, prepare_library, print_json, writable
 from research.cli.parser import Commands, add_json_option
 from research.cli.recipe_options import (
     add_folder_option,
@@ -88,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         export.write_text(markdown(comparison, views, bench.saved.opinions(comparison.id)), encoding="utf-8")
     if arguments.json:
-        print(json.dumps(_as_dict(comparison, views), ensure_ascii=False))
+        print_json(_as_dict(comparison, views))
     else:
         _print(comparison, views)
     return min((EXIT_STATUS.get(view.status, 0) for view in views), key=_WORST_FIRST.index)
@@ -119,7 +118,7 @@ def _watch(bench: Workbench, runs: Sequence[str]) -> list[RunView]:
     from research.events.view import RunView
     from research.exports import progress
 
-    _stop_on_interrupt(bench, runs)
+    on_interrupt(partial(_stop, bench, runs))
     views = [RunView() for _ in runs]
     working = True
     while working:
@@ -134,16 +133,11 @@ def _watch(bench: Workbench, runs: Sequence[str]) -> list[RunView]:
     return views
 
 
-def _stop_on_interrupt(bench: Workbench, runs: Sequence[str]) -> None:
-    """Make Ctrl-C ask all runs to stop, so that each ends with a readable report; a second one ends the process."""
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        for run_id in runs:
-            with suppress(ConfigError):  # it has ended already
-                bench.engine.stop(run_id)
-
-    signal.signal(signal.SIGINT, stop)
+def _stop(bench: Workbench, runs: Sequence[str]) -> None:
+    """Ask all runs to stop, so that each ends with a readable report."""
+    for run_id in runs:
+        with suppress(ConfigError):  # it has ended already
+            bench.engine.stop(run_id)
 
 
 def _as_dict(comparison: Comparison, views: Sequence[RunView]) -> dict[str, Any]:
@@ -151,8 +145,6 @@ def _as_dict(comparison: Comparison, views: Sequence[RunView]) -> dict[str, Any]
 
     Keys are added over time, never renamed.
     """
-    import msgspec
-
     from research.compare import align, differences, figures, sources
     from research.exports.json import as_dict
 
@@ -162,8 +154,8 @@ def _as_dict(comparison: Comparison, views: Sequence[RunView]) -> dict[str, Any]
         "comparable": not differences(views),
         "differences": list(differences(views)),
         "runs": [as_dict(view) for view in views],
-        "table": [msgspec.to_builtins(figures(view)) for view in views],
-        "sources": [msgspec.to_builtins(page) for page in sources(views)],
+        "table": [figures(view) for view in views],
+        "sources": sources(views),
         "steps": [[step and _step_as_dict(step) for step in row] for row in align(views)],
     }
 

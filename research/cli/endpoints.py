@@ -9,7 +9,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from research.cli.common import open_home, parse_pairs
+from research.cli.common import open_home, parse_pairs, print_json
 from research.cli.parser import Commands, positive_float, positive_int
 from research.errors import ConfigError
 
@@ -77,14 +77,14 @@ def _declare_add(action: argparse.ArgumentParser) -> None:
 
 def list_endpoints(arguments: argparse.Namespace) -> int:
     """Print one line for each endpoint, or each preset."""
-    import msgspec
+    from msgspec.structs import asdict
 
     from research.config.endpoints import presets
     from research.workbench import endpoints, trial
 
     if arguments.presets:
         if arguments.json:
-            _print({"presets": msgspec.to_builtins(presets())})
+            print_json({"presets": presets()})
             return 0
         for name, preset in presets().items():
             print(f"{name:<12} {preset.title}: {preset.url or 'address needed'}; {preset.trigger or 'no key needed'}")
@@ -92,13 +92,14 @@ def list_endpoints(arguments: argparse.Namespace) -> int:
     settings = open_home(arguments).settings
     known, tested = endpoints.known(settings), trial.results(settings.home)
     if arguments.json:
-        _print({"endpoints": [{**msgspec.to_builtins(each), "test": _built(tested.get(each.name))} for each in known]})
+        print_json({"endpoints": [{**asdict(each), "test": tested.get(each.name)} for each in known]})
         return 0
     for each in known:
         state = each.problem or (f"key from {each.key_from}" if each.key_from else "no key")
         print(f"{each.name:<16} {each.title}, {each.url or 'no address'}: {state}")
         if found := tested.get(each.name):
-            print(f"{'':<16} {_tested(found.at)}: {found.line()}")
+            at = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.at))
+            print(f"{'':<16} tested {at}: {found.line()}")
     if not known:
         print("No endpoint is set up; `endpoints list --presets` shows what can be added.", file=sys.stderr)
     return 0
@@ -113,9 +114,7 @@ def add_endpoint(arguments: argparse.Namespace) -> int:
     settings = endpoints.add(open_home(arguments).settings, arguments.name, entry, key, replace=arguments.replace)
     (added,) = (each for each in endpoints.known(settings) if each.name == arguments.name)
     if arguments.json:
-        import msgspec
-
-        _print(msgspec.to_builtins(added))
+        print_json(added)
         return 0
     print(f"{added.name}: {added.title}, {added.url}; models are named {added.name}:NAME")
     if added.problem:
@@ -176,7 +175,7 @@ def remove(arguments: argparse.Namespace) -> int:
     saved_endpoints.remove(settings, arguments.name)
     trial.forget(settings.home, arguments.name)
     if arguments.json:
-        _print({"removed": arguments.name})
+        print_json({"removed": arguments.name})
     else:
         print(f"{arguments.name}: removed")
     return 0
@@ -184,13 +183,11 @@ def remove(arguments: argparse.Namespace) -> int:
 
 def detect(arguments: argparse.Namespace) -> int:
     """Print the model servers of this machine."""
-    import msgspec
-
     from research.workbench import detect
 
     servers = detect.detect()
     if arguments.json:
-        _print({"servers": msgspec.to_builtins(servers)})
+        print_json({"servers": servers})
         return 0
     for each in servers:
         has = ", ".join(each.models[:8]) or "no model yet"
@@ -208,7 +205,7 @@ def test(arguments: argparse.Namespace) -> int:
 
     found = trial.run(open_home(arguments), arguments.name, arguments.model)
     if arguments.json:
-        _print(_built(found))
+        print_json(found)
     else:
         print(f"{found.endpoint}: {found.line()}")
     return 0 if found.ok else 1
@@ -220,24 +217,11 @@ def results(arguments: argparse.Namespace) -> int:
 
     found = trial.table(open_home(arguments).settings.home)
     if arguments.format == "json":
-        _print({"tested": _built(found)})
+        print_json({"tested": found})
     elif arguments.format == "csv":
         print(trial.as_csv(found), end="")
     else:
-        rows = [trial.COLUMNS, ["---"] * len(trial.COLUMNS), *map(trial.cells, found)]
-        print("\n".join("| " + " | ".join(each.replace("|", "\\|") for each in row) + " |" for row in rows))
+        from research.exports.markdown import table
+
+        print(table(trial.COLUMNS, [[each.replace("|", "\\|") for each in trial.cells(one)] for one in found]))
     return 0
-
-
-def _tested(at: float) -> str:
-    return f"tested {time.strftime('%Y-%m-%d %H:%M', time.localtime(at))}"
-
-
-def _built(value: object) -> Any:
-    import msgspec
-
-    return msgspec.to_builtins(value)
-
-
-def _print(value: object) -> None:
-    print(json.dumps(value, ensure_ascii=False))

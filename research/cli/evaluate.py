@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -12,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from research.cli import saved_evaluations, saved_sets
-from research.cli.common import open_home, prepare_library, split_names, writable
+from research.cli.common import on_interrupt, open_home, prepare_library, split_names, writable
 from research.cli.parser import Commands, add_json_option, positive_float, positive_int
 from research.cli.recipe_options import add_recipe_options, chosen
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
     from research.evaluation import Candidate, Corpus, Dataset, Evaluation, Plan, Question, Row
-    from research.evaluation.row_exports import Texts
     from research.workbench.workbench import Workbench
 
 EXPORTS = (".md", ".csv", ".jsonl")
@@ -95,7 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
             "sets SET, or add SET"
         )
     from research.evaluation import Plan, check, evaluate, load, open_corpus
-    from research.evaluation.report import as_dict, markdown
     from research.evaluation.row_exports import texts_of
     from research.evaluation.sets import Sets
 
@@ -125,9 +121,10 @@ def run(arguments: argparse.Namespace) -> int:
     found = evaluate(bench, plan, _progress(plan), _stop_on_interrupt())
     texts = texts_of(bench.store)
     if export is not None:
-        _write(export, plan, found, texts)
+        text = saved_evaluations.written(export.suffix[1:], plan, found, texts)
+        export.write_text(text, encoding="utf-8", newline="")
     _print_remarks(found)
-    print(json.dumps(as_dict(plan, found, texts), ensure_ascii=False) if arguments.json else markdown(plan, found))
+    saved_evaluations.show(plan, found, arguments.json, texts)
     if any(row.outcome == "failed" for rows in found.rows.values() for row in rows):
         return 1
     return 4 if found.left else 0
@@ -137,17 +134,6 @@ def _export(name: str | None) -> Path | None:
     if name and not name.endswith(EXPORTS):
         raise ConfigError(f"--export {name}: the name must end in {' or '.join(EXPORTS)}")
     return writable(name) if name else None
-
-
-def _write(path: Path, plan: Plan, found: Evaluation, texts: Texts) -> None:
-    from research.evaluation.report import markdown
-    from research.evaluation.row_exports import rows_csv, rows_jsonl
-
-    if path.suffix == ".md":
-        text = markdown(plan, found)
-    else:
-        text = (rows_csv if path.suffix == ".csv" else rows_jsonl)(plan, found, texts)
-    path.write_text(text, encoding="utf-8", newline="")
 
 
 def _print_ungraded(plan: Plan) -> None:
@@ -196,12 +182,11 @@ def _stop_on_interrupt() -> threading.Event:
     """Make Ctrl-C pause the active runs and print the rows so far; a second one ends the process."""
     stop = threading.Event()
 
-    def interrupted(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    def pause() -> None:
         print("pausing after the calls in flight; the same command continues", file=sys.stderr, flush=True)
         stop.set()
 
-    signal.signal(signal.SIGINT, interrupted)
+    on_interrupt(pause)
     return stop
 
 

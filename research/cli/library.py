@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from research.cli.common import open_home, prepare_library
+from research.cli.common import open_home, prepare_library, print_json
 from research.cli.parser import Commands, add_json_option, positive_int
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def list_collections(arguments: argparse.Namespace) -> int:
         }
         for info in library.collections()
     ]
-    print(json.dumps(found, ensure_ascii=False))
+    print_json(found)
     return 0
 
 

@@ -7,65 +7,40 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from research.cli import (
-    app,
-    audit,
-    check,
-    compare,
-    doctor,
-    endpoints,
-    evaluate,
-    export,
-    fork,
-    gateway,
-    import_runs,
-    library,
-    mcp,
-    memory,
-    migrate,
-    parse,
-    replay,
-    resume,
-    run,
-    runs,
-    show,
-    stop,
-    verifiers,
-    worker,
-)
 from research.cli.parser import Commands, Parser
 from research.errors import WorkbenchError
 
 SCRIPT = "research-workbench"
 """The console script of the installed package."""
 COMMANDS = (
-    run,
-    compare,
-    evaluate,
-    app,
-    runs,
-    show,
-    replay,
-    export,
-    import_runs,
-    stop,
-    resume,
-    fork,
-    library,
-    memory,
-    endpoints,
-    verifiers,
-    check,
-    audit,
-    parse,
-    gateway,
-    mcp,
-    worker,
-    migrate,
-    doctor,
+    "run",
+    "compare",
+    "evaluate",
+    "app",
+    "runs",
+    "show",
+    "replay",
+    "export",
+    "import_runs",
+    "stop",
+    "resume",
+    "fork",
+    "library",
+    "memory",
+    "endpoints",
+    "verifiers",
+    "check",
+    "audit",
+    "parse",
+    "gateway",
+    "mcp",
+    "worker",
+    "migrate",
+    "doctor",
 )
 """The modules with a function `add(commands)`, in the order of `--help`."""
 
@@ -120,6 +95,6 @@ def build_parser() -> Parser:
     name = SCRIPT if Path(sys.argv[0]).stem == SCRIPT else "python -m research"
     parser = Parser(prog=name, description="Ask questions that take many searches to answer.")
     commands = Commands(parser)
-    for module in COMMANDS:
-        module.add(commands)
+    for name in COMMANDS:
+        import_module(f"research.cli.{name}").add(commands)
     return parser

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from research.cli.common import open_home, writable
+from research.cli.common import open_home, print_json, writable
 from research.cli.parser import Commands, positive_int
 from research.errors import ConfigError
 
@@ -33,8 +33,8 @@ def add(commands: Commands) -> None:
     actions.add("import", "add the entries of an exported file", load).add_argument("file")
     for name, summary, run in (
         ("forget", "delete entries", forget),
-        ("pin", "keep entries even when the memory is full", pin),
-        ("unpin", "allow entries to be dropped when the memory is full", unpin),
+        ("pin", "keep entries even when the memory is full", partial(pin, pinned=True)),
+        ("unpin", "allow entries to be dropped when the memory is full", partial(pin, pinned=False)),
     ):
         actions.add(name, summary, run).add_argument("id", nargs="+")
     action = actions.add("add", "save a note of your own", add_note)
@@ -47,7 +47,7 @@ def search(arguments: argparse.Namespace) -> int:
     """Print the entries nearest to a query."""
     found = open_home(arguments).memory.search(arguments.query, arguments.limit)
     if arguments.json:
-        _print([{**_fields(each.entry), "score": each.score, "cosine": each.cosine} for each in found])
+        print_json([{**_fields(each.entry), "score": each.score, "cosine": each.cosine} for each in found])
     for each in () if arguments.json else found:
         print(f"{each.cosine:.2f}  {_line(each.entry)}")
     if not found:
@@ -60,7 +60,7 @@ def list_entries(arguments: argparse.Namespace) -> int:
     memory = open_home(arguments).memory
     listed = memory.entries(limit=arguments.limit)
     if arguments.json:
-        _print(map(_fields, listed))
+        print_json(list(map(_fields, listed)))
         return 0
     for entry in listed:
         print(_line(entry))
@@ -107,19 +107,11 @@ def forget(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def pin(arguments: argparse.Namespace) -> int:
-    """Pin entries."""
+def pin(arguments: argparse.Namespace, *, pinned: bool) -> int:
+    """Pin entries, or unpin them."""
     ids = list(dict.fromkeys(arguments.id))
-    _memory_with(arguments, ids).pin(ids)
-    print(f"{len(ids):,} pinned")
-    return 0
-
-
-def unpin(arguments: argparse.Namespace) -> int:
-    """Unpin entries."""
-    ids = list(dict.fromkeys(arguments.id))
-    _memory_with(arguments, ids).pin(ids, False)
-    print(f"{len(ids):,} no longer pinned")
+    _memory_with(arguments, ids).pin(ids, pinned)
+    print(f"{len(ids):,} {'pinned' if pinned else 'no longer pinned'}")
     return 0
 
 
@@ -156,7 +148,3 @@ def _fields(entry: Entry) -> dict[str, Any]:
     import msgspec
 
     return msgspec.structs.asdict(entry)
-
-
-def _print(values: Iterable[dict[str, Any]]) -> None:
-    print(json.dumps(list(values), ensure_ascii=False))

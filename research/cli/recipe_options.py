@@ -29,7 +29,12 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--protocol", default="auto", choices=["auto", "native", "tagged"], help="how tool calls are written"
     )
-    _add_egress(command)
+    command.add_argument(
+        "--egress",
+        choices=["open", "private", "offline"],
+        help="what may leave this machine: everything, nothing once your documents are among the sources, or nothing; "
+        "default: private if a cloud model would get your documents, until you have said otherwise",
+    )
     evaluates = command.prog.endswith("eval")
     more = "" if evaluates else f", and {defaults.QUERY} if your documents have tables"
     command.add_argument(
@@ -128,15 +133,6 @@ def _folder(name: str, known: Sequence[str]) -> str:
         return found[0]
     listed = ", ".join([FACTBOOK, *sorted(known)])
     raise ConfigError(f"collection {name!r} is {'ambiguous' if found else 'not in the library'}; known: {listed}")
-
-
-def _add_egress(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--egress",
-        choices=["open", "private", "offline"],
-        help="what may leave this machine: everything, nothing once your documents are among the sources, or nothing; "
-        "default: private if a cloud model would get your documents, until you have said otherwise",
-    )
 
 
 def add_memory_options(command: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from research.cli.common import open_home, writable
+from research.cli.common import open_home, print_json, writable
 from research.cli.parser import Commands, positive_int
 from research.errors import ConfigError
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _write_training(bench, rows, arguments.format, target)
     if arguments.json:
         fields = ("id", "question", "status", "outcome", "created")
-        print(json.dumps([{name: getattr(row, name) for name in fields} for row in rows], ensure_ascii=False))
+        print_json([{name: getattr(row, name) for name in fields} for row in rows])
         return 0
     if not rows:
         print("No runs yet." if not arguments.query else f"No run contains {arguments.query!r}.", file=sys.stderr)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from research.cli.common import open_home, writable
+from research.cli.common import open_home, print_json, writable
 from research.errors import ConfigError
+
+if TYPE_CHECKING:
+    from research.evaluation import Evaluation, Plan
+    from research.evaluation.row_exports import Texts
 
 ACTIONS = ("rescore", "export", "publish", "annotate")
 
@@ -38,8 +42,27 @@ def run(arguments: argparse.Namespace) -> int:
     )
 
 
-def _rescore(arguments: argparse.Namespace) -> int:
+def show(plan: Plan, found: Evaluation, as_json: bool, texts: Texts | None = None) -> None:
+    """Print an evaluation on stdout."""
     from research.evaluation.report import as_dict, markdown
+
+    if as_json:
+        print_json(as_dict(plan, found, texts))
+    else:
+        print(markdown(plan, found))
+
+
+def written(kind: str, plan: Plan, found: Evaluation, texts: Texts) -> str:
+    """Return an evaluation as a file of this kind: md, csv or jsonl."""
+    from research.evaluation.report import markdown
+    from research.evaluation.row_exports import rows_csv, rows_jsonl
+
+    if kind == "md":
+        return markdown(plan, found)
+    return (rows_csv if kind == "csv" else rows_jsonl)(plan, found, texts)
+
+
+def _rescore(arguments: argparse.Namespace) -> int:
     from research.evaluation.rescoring import rescore
 
     done = rescore(open_home(arguments), arguments.evaluation, arguments.score)
@@ -48,24 +71,18 @@ def _rescore(arguments: argparse.Namespace) -> int:
         print(
             f"{len(done.gone)} runs were deleted; their rows keep their scores: {', '.join(done.gone)}", file=sys.stderr
         )
-    found = done.plan, done.found
-    print(json.dumps(as_dict(*found), ensure_ascii=False) if arguments.json else markdown(*found))
+    show(done.plan, done.found, arguments.json)
     return 0
 
 
 def _export(arguments: argparse.Namespace) -> int:
     from research.evaluation.plans import results
-    from research.evaluation.report import markdown
     from research.evaluation.rescoring import saved
-    from research.evaluation.row_exports import rows_csv, rows_jsonl, texts_of
+    from research.evaluation.row_exports import texts_of
 
     bench = open_home(arguments)
     plan, _, rows = saved(bench, arguments.evaluation)
-    found, texts = results(plan, rows.values()), texts_of(bench.store)
-    if arguments.format == "md":
-        text = markdown(plan, found)
-    else:
-        text = (rows_csv if arguments.format == "csv" else rows_jsonl)(plan, found, texts)
+    text = written(arguments.format, plan, results(plan, rows.values()), texts_of(bench.store))
     if arguments.output:
         path: Path = writable(arguments.output)
         path.write_text(text, encoding="utf-8", newline="")
@@ -100,7 +117,6 @@ def _publish(arguments: argparse.Namespace) -> int:
 def _annotate(arguments: argparse.Namespace) -> int:
     from research.evaluation.judges import annotated
     from research.evaluation.plans import results
-    from research.evaluation.report import as_dict, markdown
     from research.evaluation.rescoring import saved
 
     if not arguments.source:
@@ -110,6 +126,5 @@ def _annotate(arguments: argparse.Namespace) -> int:
     for row in found.values():
         records.keep(row)
     print(f"annotated {len(found)} rows", file=sys.stderr)
-    now = plan, results(plan, (rows | found).values())
-    print(json.dumps(as_dict(*now), ensure_ascii=False) if arguments.json else markdown(*now))
+    show(plan, results(plan, (rows | found).values()), arguments.json)
     return 0

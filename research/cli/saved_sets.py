@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from research.cli.common import open_home
+from research.cli.common import open_home, print_json
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _list(arguments: argparse.Namespace) -> int:
     sets = Sets(open_home(arguments).store)
     found = sets.history(arguments.evaluation) if arguments.evaluation else sets.latest()
     if arguments.json:
-        print(json.dumps({"sets": [_told(each) for each in found]}, ensure_ascii=False))
+        print_json({"sets": [_told(each) for each in found]})
         return 0
     if not found:
         print("no saved set yet; `eval add NAME --from FILE` makes one")
@@ -71,7 +70,7 @@ def _add(arguments: argparse.Namespace) -> int:
     sets = Sets(bench.store)
     made = sets.add(arguments.evaluation, dataset, note)
     if arguments.json:
-        print(json.dumps(_told(made), ensure_ascii=False))
+        print_json(_told(made))
     else:
         print(f"{made.name}@{made.version}: {len(made.questions):,} questions")
     return 0

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from research.cli.common import load_run, print_run
+from research.cli.common import load_run, print_json, print_run
 from research.cli.parser import Commands, add_json_option, add_run_argument
 
 
@@ -29,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
         shown = as_dict(view, events if arguments.events else None) | lineage(
             bench.store, bench.store.run(arguments.run)
         )
-        print(json.dumps(shown, ensure_ascii=False))
+        print_json(shown)
         return 0
     print_run(view, as_json=False)
     return 0

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from research.cli.common import open_home
+from research.cli.common import open_home, print_json
 from research.cli.parser import Commands, positive_int
 
 
@@ -35,15 +34,13 @@ def add(commands: Commands) -> None:
 
 def list_verifiers(arguments: argparse.Namespace) -> int:
     """Print one line for each judge that was measured or is configured."""
-    import msgspec
-
     from research.citations.verifiers import RULES
     from research.workbench import verifiers
 
     bench = open_home(arguments)
     found = verifiers.measured(bench.settings.home)
     if arguments.json:
-        print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
+        print_json(found)
         return 0
     for name in dict.fromkeys(filter(None, [RULES, verifiers.configured(bench.settings), *found])):
         print(f"{name}: {found[name].line() if name in found else 'not measured here'}")
@@ -52,8 +49,6 @@ def list_verifiers(arguments: argparse.Namespace) -> int:
 
 def calibrate(arguments: argparse.Namespace) -> int:
     """Measure the judge, save its thresholds and print them."""
-    import msgspec
-
     from research.citations.verifiers import RULES
     from research.workbench import verifiers
 
@@ -66,7 +61,7 @@ def calibrate(arguments: argparse.Namespace) -> int:
         bench, arguments.name, [Path(each) for each in arguments.claims], arguments.limit, progress
     )
     if arguments.json:
-        print(json.dumps(msgspec.to_builtins(found), ensure_ascii=False))
+        print_json(found)
         return 0
     print(f"{found.name}: {found.line()}")
     if found.name == RULES:

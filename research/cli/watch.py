@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from research._util.interruptible import interruptible
+from research.cli.common import on_interrupt
 
 if TYPE_CHECKING:
     from research.engine.engine import RunHandle
@@ -19,7 +20,7 @@ def watch(bench: Workbench, handle: RunHandle, view: RunView) -> RunView:
     """Work on the run until it ends or pauses, print its progress on stderr, and return `view` with its events."""
     from research.exports import progress
 
-    _stop_on_interrupt(bench, handle.run_id)
+    on_interrupt(partial(bench.engine.stop, handle.run_id))  # so that it ends with a readable report
     patience = progress.Patience()
 
     def wait() -> None:
@@ -55,13 +56,3 @@ def answered(bench: Workbench, view: RunView) -> RunView:
     elif view.status == "waiting_input":
         print(f"reply with: resume {view.run} --reply TEXT", file=sys.stderr)
     return view
-
-
-def _stop_on_interrupt(bench: Workbench, run_id: str) -> None:
-    """Make Ctrl-C ask the run to stop, so that it ends with a readable report; a second one ends the process."""
-
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        bench.engine.stop(run_id)
-
-    signal.signal(signal.SIGINT, stop)

@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         worker.warm_up()
         listen(settings, arguments.runs, worker.take)
-        _print(f"worker {os.getpid()} takes up to {arguments.runs} runs from {_queue_name(settings)}")
+        queue = "the database" if settings.database_url is not None else settings.root
+        _print(f"worker {os.getpid()} takes up to {arguments.runs} runs from {queue}")
         threading.Thread(target=worker.reclaim_lost_runs, name="tend-runs", daemon=True).start()
         while True:
             time.sleep(3_600)
@@ -143,10 +144,6 @@ class _LostRunQueue:
     def put(self, run_id: str) -> None:
         if run_id not in self._worker.at_work and not self._worker.is_queued(self._user, run_id):
             self._queue.put_lost(run_id)
-
-
-def _queue_name(settings: Settings) -> str:
-    return "the database" if settings.database_url is not None else str(settings.root)
 
 
 def _print(line: str) -> None:

@@ -13,6 +13,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from typing import Final
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
@@ -68,14 +69,8 @@ def _cut(text: str) -> list[str]:
 
 def _run_f1(said: Sequence[str], wanted: Sequence[str]) -> float:
     """Return F1 by the longest run of pieces that both share."""
-    longest, before = 0, [0] * (len(wanted) + 1)
-    for one in said:
-        row = [0] * (len(wanted) + 1)
-        for place, other in enumerate(wanted, 1):
-            if one == other:
-                row[place] = before[place - 1] + 1
-        longest, before = max(longest, *row), row
-    return _f1(longest, len(said), len(wanted))
+    longest = SequenceMatcher(None, said, wanted, autojunk=False).find_longest_match()
+    return _f1(longest.size, len(said), len(wanted))
 
 
 def _f1(same: int, said: int, wanted: int) -> float:

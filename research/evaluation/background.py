@@ -20,6 +20,7 @@ from research.evaluation.plans import (
     StoredEvaluation,
     check,
     count_left,
+    known_plan,
     merge,
     results,
     same_setup,
@@ -114,7 +115,7 @@ class Evaluations:
     def progress(self, name: str) -> Progress:
         """Return the progress of an evaluation.  Raises `ConfigError` for an unknown name."""
         records = Records(self._bench.store, name)
-        saved = _stored(records)
+        saved = known_plan(records)
         rows = records.rows()
         asked = {question.digest for question in saved.plan.questions}
         keys = {each.key for each in saved.plan.candidates}
@@ -151,7 +152,7 @@ class Evaluations:
     def resume(self, name: str, max_usd: float | None = None) -> None:
         """Run the rows that are left; `max_usd` is the new cap on the whole.  Raises `ConfigError`."""
         records = Records(self._bench.store, name)
-        self._begin(replace(_stored(records).plan, max_usd=max_usd), records)
+        self._begin(replace(known_plan(records).plan, max_usd=max_usd), records)
 
     def stop(self, name: str) -> None:
         """Pause the active runs after the call in flight, and start no more."""
@@ -189,10 +190,3 @@ class Evaluations:
                     f"evaluation {plan.name!r} is already running; choose another name or wait until it ends"
                 )
             self._jobs[plan.name] = Job(self._bench, store_plan(records, plan))
-
-
-def _stored(records: Records) -> StoredEvaluation:
-    saved = stored_plan(records)
-    if saved is None:
-        raise ConfigError(f"unknown evaluation {records.name!r}; the page Evaluate lists all of them")
-    return saved

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from research.evaluation.factbook_facts import Country, Fact, Maker, ambiguous, countries, every_other, sample_questions
+from research.evaluation.factbook_facts import Country, Fact, ambiguous, countries, every_other, sample_questions
 from research.evaluation.questions import Dataset, Question
 
 EACH: Final = {"one_hop": 36, "two_hop": 32, "comparison": 32, "arithmetic": 32, "unanswerable": 32}
@@ -101,10 +101,6 @@ WORDINGS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "density": {
         "dev": ("How many people per square kilometre live in {country}, by its total area?",),
         "held": ("Divide the population of {country} by its total area in square kilometres. What do you get?",),
-    },
-    "nowhere": {
-        "dev": ("What is the {topic} of {country}?", "{country}: what is its {topic}?"),
-        "held": ("Please tell me the {topic} of {country}.", "I would like to know the {topic} in {country}."),
     },
     "year": {
         "dev": ("What was the {topic} of {country} in {year}?",),
@@ -251,7 +247,7 @@ def _unanswerable(split: str, chance: random.Random) -> Iterator[Question]:
     nowhere = every_other(NOWHERE, split)
     odd = every_other(ODD, split)
     while True:
-        words = _words("nowhere", split, chance)
+        words = _words("one_hop", split, chance)
         asked = words.format(topic=chance.choice(TOPICS).name, country=chance.choice(nowhere))
         yield _question(asked, (), (), answerable=False)
         label, name = chance.choice(SERIES)
@@ -273,16 +269,8 @@ def _listed(names: Sequence[str], word: str) -> str:
     return f"{', '.join(names[:-1])} {word} {names[-1]}"
 
 
-_MAKERS: Final[dict[str, Maker]] = {
-    "one_hop": _one_hop,
-    "two_hop": _two_hop,
-    "comparison": _comparison,
-    "arithmetic": _arithmetic,
-    "unanswerable": _unanswerable,
-}
-
-
 @cache
 def dataset() -> Dataset:
     """Return both splits of the dataset."""
-    return Dataset("factbook", tuple(sample_questions("factbook", EACH, _MAKERS)))
+    makers = (_one_hop, _two_hop, _comparison, _arithmetic, _unanswerable)
+    return Dataset("factbook", tuple(sample_questions("factbook", EACH, makers)))

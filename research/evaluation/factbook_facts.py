@@ -53,12 +53,15 @@ class Country(Struct, frozen=True):
     """Names as the Factbook writes them."""
 
 
-def sample_questions(name: str, each: Mapping[str, int], makers: Mapping[str, Maker]) -> Iterator[Question]:
-    """Yield `each` many distinct questions per kind and split, in mixed order, with ids that begin with the split."""
+def sample_questions(name: str, each: Mapping[str, int], makers: Sequence[Maker]) -> Iterator[Question]:
+    """Yield `each` many distinct questions per kind and split, in mixed order, with ids that begin with the split.
+
+    `makers` are in the order of the kinds.
+    """
     for split in SPLITS:
         chosen: dict[str, Question] = {}
-        for kind, wanted in each.items():
-            made = makers[kind](split, random.Random(f"{SEED}/{name}/{split}/{kind}"))
+        for (kind, wanted), maker in zip(each.items(), makers, strict=True):
+            made = maker(split, random.Random(f"{SEED}/{name}/{split}/{kind}"))
             number = 0
             while number < wanted:
                 question = next(made)

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from research.evaluation.factbook_facts import Country, Maker, ambiguous, countries, every_other, sample_questions
+from research.evaluation.factbook_facts import Country, ambiguous, countries, every_other, sample_questions
 from research.evaluation.questions import Dataset, Question
 from research.search.library.factbook import Document
 
@@ -67,7 +67,6 @@ WORDINGS: Final = {
         "dev": "从2022年到2024年，{country}的实际国内生产总值增长了百分之几？",
         "held": "{country}的实际国内生产总值在2022年至2024年间变化了百分之多少？",
     },
-    "nowhere": {"dev": "{country}的{topic}是多少？", "held": "请问{country}的{topic}为多少？"},
     "field": {"dev": "{country}的{odd}是多少？", "held": "请问{country}的{odd}为多少？"},
 }
 NOWHERE: Final = tuple(
@@ -229,7 +228,7 @@ def _arithmetic(split: str, chance: random.Random) -> Iterator[Question]:
 def _unanswerable(split: str, chance: random.Random) -> Iterator[Question]:
     while True:
         place, topic = chance.choice(every_other(NOWHERE, split)), chance.choice(TOPICS)
-        yield Question("", WORDINGS["nowhere"][split].format(country=place, topic=topic.name), answerable=False)
+        yield Question("", WORDINGS["one_hop"][split].format(country=place, topic=topic.name), answerable=False)
         country, odd = chance.choice(every_other(_countries(), split)).name, chance.choice(every_other(ODD, split))
         yield Question("", WORDINGS["field"][split].format(country=country, odd=odd), answerable=False)
 
@@ -242,17 +241,9 @@ def _listed(some: Sequence[ChineseCountry]) -> str:
     return f"{'、'.join(land.name for land in some[:-1])}和{some[-1].name}"
 
 
-_MAKERS: Final[dict[str, Maker]] = {
-    "one_hop": _one_hop,
-    "two_hop": _two_hop,
-    "comparison": _comparison,
-    "arithmetic": _arithmetic,
-    "unanswerable": _unanswerable,
-}
-
-
 @cache
 def dataset() -> Dataset:
     """Return both splits of the dataset, and its documents."""
     documents = tuple(document for land in _countries() for document in _documents(land))
-    return Dataset("factbook-zh", tuple(sample_questions("factbook-zh", EACH, _MAKERS)), documents)
+    makers = (_one_hop, _two_hop, _comparison, _arithmetic, _unanswerable)
+    return Dataset("factbook-zh", tuple(sample_questions("factbook-zh", EACH, makers)), documents)

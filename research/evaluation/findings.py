@@ -20,7 +20,6 @@ from research.errors import ConfigError
 from research.evaluation import plots
 from research.evaluation.overview import figure, measured, points
 from research.evaluation.plans import Evaluation, Plan, version_of
-from research.evaluation.questions import Question
 from research.evaluation.recipes import Candidate
 from research.evaluation.records import Row
 from research.evaluation.repeating import DOCUMENTS, QUESTIONS, code_hash, command, questions_jsonl
@@ -31,7 +30,7 @@ from research.events.view import RunView, fold
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, parse
 from research.exports.formulas import line
 from research.store import RunLog
-from research.text import clip
+from research.text import clip, one_line
 
 _SHOWN: Final[tuple[str, ...]] = ("right", "race", "f1", "evidence_recall", "citation_precision")
 """Measures that are plotted, the most telling first; at most two."""
@@ -84,7 +83,7 @@ def _plots(plan: Plan, found: Evaluation) -> str:
     drawn = []
     for name in known:
         figures = [(label(each), figure(found.rows[each.name], name)) for each in plan.candidates]
-        drawn.append(plots.bars([plots.Bar(each, value) for each, value in figures if value], title(name)))
+        drawn.append(plots.bars([(each, value) for each, value in figures if value], title(name)))
     if known:
         drawn.append(plots.scatter(points(plan, found, known[0]), title(known[0])))
     return _section("Plots", "".join(drawn)) if any(drawn) else ""
@@ -144,12 +143,9 @@ def _runs(plan: Plan, found: Evaluation, store: RunLog, keys: Collection[str]) -
         runs = "".join(mask_keys(_run(each, row, store), keys) for each, row in rows.get(question.digest, []))
         about = _facts({"Expected": " | ".join(expected(question)), "Documents needed": ", ".join(question.gold)})
         whole = f"<p>{escape(question.question)}</p>" if len(question.question) > _FEW else ""
-        parts.append(_fold(mask_keys(_asked(question), keys), mask_keys(whole + about, keys), runs))
+        asked = f"{question.id}: {clip(one_line(question.question), _FEW)}"
+        parts.append(_fold(mask_keys(asked, keys), mask_keys(whole + about, keys), runs))
     return "".join(parts)
-
-
-def _asked(question: Question) -> str:
-    return f"{question.id}: {clip(' '.join(question.question.split()), _FEW)}"
 
 
 def _run(each: Candidate, row: Row, store: RunLog) -> str:
@@ -182,7 +178,8 @@ def _transcript(view: RunView) -> str:
 
 def _round(each: RoundView) -> str:
     said = each.reply.text if each.reply else each.draft
-    texts = [_text("Thought", each.thinking), _text("Reply", said), *map(_call, each.calls), *map(_note, each.notes)]
+    notes = [f'<p class="quiet">{escape(note)}</p>' for note in each.notes]
+    texts = [_text("Thought", each.thinking), _text("Reply", said), *map(_call, each.calls), *notes]
     return f"<h3>{escape(f'{each.agent}, round {each.number}: {each.purpose}')}</h3>{''.join(texts)}"
 
 
@@ -191,10 +188,6 @@ def _call(each: CallView) -> str:
     seen = each.observation
     played = f" ({seen.world} in the recorded world)" if seen and seen.world else ""
     return _text(f"Call of {each.call.name}{played}", asked) + _text("Result", seen.text if seen else "")
-
-
-def _note(text: str) -> str:
-    return f'<p class="quiet">{escape(text)}</p>'
 
 
 def _repeat(plan: Plan, private: bool, version: str, keys: Collection[str]) -> str:

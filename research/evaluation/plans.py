@@ -127,6 +127,13 @@ def stored_plan(records: Records) -> StoredEvaluation | None:
     return None if body is None else decoding.decode(body, StoredEvaluation)
 
 
+def known_plan(records: Records) -> StoredEvaluation:
+    """Return the stored evaluation of these records.  Raises `ConfigError` if there is none."""
+    if found := stored_plan(records):
+        return found
+    raise ConfigError(f"unknown evaluation {records.name!r}; the page Evaluate lists all of them")
+
+
 def store_plan(records: Records, plan: Plan) -> Plan:
     """Merge a plan with the stored one, store the result, and return its plan."""
     saved = merge(plan, stored_plan(records))

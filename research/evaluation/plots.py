@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from msgspec import Struct
-
 from research.evaluation.overview import Point
 from research.evaluation.statistics import Figure
 from research.text import clip
@@ -16,37 +14,30 @@ _NAME = 50
 """Characters of a recipe's name that fit above its bar."""
 
 
-class Bar(Struct, frozen=True):
-    """A recipe and its value."""
-
-    name: str
-    figure: Figure
-
-
-def bars(bars: Sequence[Bar], title: str) -> str:
-    """Return each recipe's value with its interval, on one scale from 0."""
+def bars(bars: Sequence[tuple[str, Figure]], title: str) -> str:
+    """Return the value of each recipe, given with its name, and its interval, on one scale from 0."""
     if not bars:
         return ""
-    most = max([1.0, *(max(each.figure.mean, *(each.figure.interval or (0.0,))) for each in bars)])
+    most = max([1.0, *(max(each.mean, *(each.interval or (0.0,))) for _, each in bars)])
     height = _ROW * len(bars) + 30
 
     def x(value: float) -> float:
         return _LEFT + (_WIDTH - _LEFT - _RIGHT) * max(0.0, value) / most
 
     parts = []
-    for place, each in enumerate(bars):
+    for place, (name, each) in enumerate(bars):
         middle = _ROW * place + 30
-        low, high = each.figure.interval or (each.figure.mean, each.figure.mean)
-        parts.append(f'<text x="{_LEFT}" y="{middle - 12}">{escape(clip(each.name, _NAME))}</text>')
+        low, high = each.interval or (each.mean, each.mean)
+        parts.append(f'<text x="{_LEFT}" y="{middle - 12}">{escape(clip(name, _NAME))}</text>')
         parts.append(f'<line class="axis" x1="{_LEFT}" y1="{middle}" x2="{_WIDTH - _RIGHT}" y2="{middle}"/>')
         parts.append(f'<line class="bar" x1="{x(low):.1f}" y1="{middle}" x2="{x(high):.1f}" y2="{middle}"/>')
-        parts.append(f'<circle class="dot" cx="{x(each.figure.mean):.1f}" cy="{middle}" r="5"/>')
-        parts.append(f'<text x="{_WIDTH - _RIGHT + 8}" y="{middle + 4}">{each.figure.mean:.2f}</text>')
+        parts.append(f'<circle class="dot" cx="{x(each.mean):.1f}" cy="{middle}" r="5"/>')
+        parts.append(f'<text x="{_WIDTH - _RIGHT + 8}" y="{middle + 4}">{each.mean:.2f}</text>')
     parts += [
         f'<text class="quiet" x="{x(share * most):.1f}" y="{height - 6}" text-anchor="middle">{share * most:g}</text>'
         for share in (0, 0.5, 1)
     ]
-    told = "; ".join(f"{each.name}: {each.figure.mean:.2f}" for each in bars)
+    told = "; ".join(f"{name}: {each.mean:.2f}" for name, each in bars)
     return _picture(height, f"{title}, with 95 % intervals", told, parts)
 
 

@@ -20,6 +20,7 @@ from research.evaluation.csv_files import read_csv
 from research.evaluation.published import accepted, published
 from research.evaluation.questions import NO_TOLERANCE, Dataset, Question
 from research.search.library.factbook import Document
+from research.text import one_line
 
 _QUESTION = ("question", "prompt", "query", "query_text")
 _ANSWERS = ("answers", "answer")
@@ -61,7 +62,7 @@ def read_documents(path: Path) -> tuple[Document, ...]:
             raise ConfigError(f"{where} has no text")
         if key in documents:
             raise ConfigError(f"{where}: the id {key!r} appears twice")
-        documents[key] = Document(key, _one_line(str(record.get("title") or key)), text)
+        documents[key] = Document(key, one_line(str(record.get("title") or key)), text)
     if not documents:
         raise ConfigError(f"corpus {path} holds no document")
     return tuple(documents.values())
@@ -157,7 +158,7 @@ def _hotpot(record: Mapping[str, Any], where: str, documents: dict[str, Document
     try:
         pairs = zip(context["title"], context["sentences"], strict=True) if isinstance(context, dict) else context
         for title, sentences in pairs:
-            documents[title] = Document(title, _one_line(title), "".join(sentences))
+            documents[title] = Document(title, one_line(title), "".join(sentences))
         gold = facts["title"] if isinstance(facts, dict) else [title for title, _ in facts]
         answers = _texts(record.get("answer"), where)
         key, asked = _field(record, ("_id", "id"), where), _field(record, ("question",), where)
@@ -171,7 +172,7 @@ def _squad(record: Mapping[str, Any], where: str, documents: dict[str, Document]
     try:
         for place, each in enumerate(record.get("paragraphs", [record])):
             text = each.get("context", each.get("context_text"))
-            title = _one_line(str(record.get("title") or each.get("title") or ""))
+            title = one_line(str(record.get("title") or each.get("title") or ""))
             source = str(each.get("id") or each.get("context_id") or f"{title}#{place}")
             if not isinstance(text, str):
                 raise ConfigError(f"{where}: paragraph {place + 1} has no context")
@@ -198,7 +199,3 @@ def _texts(given: Any, where: str) -> tuple[str, ...]:
     if not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in several):
         raise ConfigError(f"{where} must be a text or a list of texts")
     return tuple(dict.fromkeys(text for each in several if (text := str(each).strip())))
-
-
-def _one_line(title: str) -> str:
-    return " ".join(title.split())

@@ -18,7 +18,7 @@ from research.evaluation.row_exports import Texts, as_record, rows_of
 from research.evaluation.scorers import OWN, measures
 from research.evaluation.statistics import Figure, differences, summary
 from research.evaluation.trials import trials
-from research.exports.markdown import plain
+from research.exports.markdown import plain, table
 from research.workbench.worlds import name_of
 
 COMPARED: Final = (
@@ -157,7 +157,7 @@ def _verdicts(found: Evaluation) -> list[str]:
         "pairs. The p-values are for a number of questions that was fixed in advance; Holm's are corrected for all pairs. "
         "The effect is Cohen's h of two shares, otherwise d."
     )
-    return ["## Verdict", said, _table(head, rows), note]
+    return ["## Verdict", said, table(head, rows), note]
 
 
 def _trials_table(plan: Plan, found: Evaluation) -> list[str]:
@@ -177,7 +177,7 @@ def _trials_table(plan: Plan, found: Evaluation) -> list[str]:
         if (of := told[each.name])
     ]
     note = "pass@k: at least one of k trials is right; pass^k: all of them are."
-    return ["## Trials", _table(head, rows), note]
+    return ["## Trials", table(head, rows), note]
 
 
 def _recipes_table(plan: Plan, found: Evaluation) -> str:
@@ -194,7 +194,7 @@ def _recipes_table(plan: Plan, found: Evaluation) -> str:
         for each in plan.candidates
         for of in [summaries[each.name]]
     ]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _kinds(plan: Plan, found: Evaluation) -> list[str]:
@@ -209,7 +209,7 @@ def _kinds(plan: Plan, found: Evaluation) -> list[str]:
         ]
         for each in plan.candidates
     ]
-    return ["## Right, by kind of question", _table(["Recipe", *map(plain, kinds)], rows)]
+    return ["## Right, by kind of question", table(["Recipe", *map(plain, kinds)], rows)]
 
 
 def _differences(found: Evaluation) -> list[str]:
@@ -226,7 +226,7 @@ def _differences(found: Evaluation) -> list[str]:
         "Paired, question by question, with bootstrap intervals for this number of questions, each pair by itself. Which "
         "difference is certain is said under Verdict."
     )
-    return ["## Differences", note, _table(head, rows)]
+    return ["## Differences", note, table(head, rows)]
 
 
 def _questions(plan: Plan, found: Evaluation) -> list[str]:
@@ -241,7 +241,7 @@ def _questions(plan: Plan, found: Evaluation) -> list[str]:
         ]
         for each, question, row in rows_of(plan, found)
     ]
-    return ["## Questions", _table(["Question", "Recipe", "Outcome", "Right", "Evidence", "Run"], lines)]
+    return ["## Questions", table(["Question", "Recipe", "Outcome", "Right", "Evidence", "Run"], lines)]
 
 
 def label(each: Candidate) -> str:
@@ -440,8 +440,3 @@ def _interval(figure: Figure | None, name: str) -> str:
 
 def _score(score: float | None) -> str:
     return "" if score is None else f"{score:g}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from research import plugins
 from research.errors import ConfigError
 from research.evaluation.leaks import leaks
-from research.evaluation.plans import Evaluation, Plan, results, stored_plan
+from research.evaluation.plans import Evaluation, Plan, known_plan, results
 from research.evaluation.records import Records, Row
 from research.evaluation.scorers import OWN, Scores, measure
 from research.events.view import fold
@@ -32,10 +32,7 @@ class Rescored(Struct, frozen=True):
 def saved(bench: Workbench, name: str) -> tuple[Plan, Records, dict[str, Row]]:
     """Return the plan, the records and the rows of a stored evaluation.  Raises `ConfigError` for an unknown name."""
     records = Records(bench.store, name)
-    stored = stored_plan(records)
-    if stored is None:
-        raise ConfigError(f"unknown evaluation {records.name!r}; the page Evaluate lists all of them")
-    return stored.plan, records, records.rows()
+    return known_plan(records).plan, records, records.rows()
 
 
 def rescore(bench: Workbench, name: str, scorers: Sequence[str] = ()) -> Rescored:

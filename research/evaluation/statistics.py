@@ -70,7 +70,7 @@ def summary(rows: Sequence[Row]) -> Summary:
     figures = {name: mean(list(question_means(rows, name).values()), name) for name in (*measures(), *COSTS)}
     if any(row.cost_usd is None for row in rows):
         figures["cost_usd"] = None  # the mean of the known costs would be too low
-    seconds = _values(rows, "seconds")
+    seconds = [row.seconds for row in rows]
     figures |= {f"seconds_p{share}": percentile(seconds, share) for share in (50, 90)}
     outcomes = Counter(row.outcome for row in rows)
     return Summary(len(rows), dict(outcomes.most_common()), figures, any(row.estimated for row in rows))
@@ -122,10 +122,6 @@ def value(row: Row, name: str) -> float | None:
     """Return a measure or a cost of a row, by name."""
     found: Any = getattr(row, name) if name in COSTS else row.scores.get(name)
     return None if found is None else float(found)
-
-
-def _values(rows: Sequence[Row], name: str) -> list[float]:
-    return [found for row in rows if (found := value(row, name)) is not None]
 
 
 def _figure(values: Sequence[float], statistic: Callable[[NDArray[np.float64]], Any]) -> Figure | None:

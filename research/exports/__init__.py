@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json as _json
 from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from msgspec import Struct
 
@@ -28,46 +29,14 @@ class Format(Struct, frozen=True):
     """The extra of the package that it needs, if any."""
 
 
-def _markdown(view: RunView, events: Sequence[Event]) -> bytes:
-    from research.exports.markdown import markdown
+def _by(module: str, function: str) -> Callable[[RunView, Sequence[Event]], bytes]:
+    """Return the function of a module here that writes a format; the module is loaded when a file is made."""
 
-    return markdown(view).encode()
+    def make(view: RunView, events: Sequence[Event]) -> bytes:
+        written: str | bytes = getattr(import_module(f"{__name__}.{module}"), function)(view)
+        return written.encode() if isinstance(written, str) else written
 
-
-def _html(view: RunView, events: Sequence[Event]) -> bytes:
-    from research.exports.html import html
-
-    return html(view).encode()
-
-
-def _pdf(view: RunView, events: Sequence[Event]) -> bytes:
-    from research.exports.pdf import pdf
-
-    return pdf(view)
-
-
-def _docx(view: RunView, events: Sequence[Event]) -> bytes:
-    from research.exports.docx import docx
-
-    return docx(view)
-
-
-def _bibtex(view: RunView, events: Sequence[Event]) -> bytes:
-    from research.exports import bibtex
-
-    return bibtex.render(view).encode()
-
-
-def _ris(view: RunView, events: Sequence[Event]) -> bytes:
-    from research.exports import ris
-
-    return ris.render(view).encode()
-
-
-def _csl(view: RunView, events: Sequence[Event]) -> bytes:
-    from research.exports import csl
-
-    return csl.render(view).encode()
+    return make
 
 
 def _json_object(view: RunView, events: Sequence[Event]) -> bytes:
@@ -82,13 +51,13 @@ def _events(view: RunView, events: Sequence[Event]) -> bytes:
 
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FORMATS = {
-    "md": Format("Markdown", "md", "text/markdown", _markdown),
-    "html": Format("Web page", "html", "text/html", _html),
-    "pdf": Format("PDF", "pdf", "application/pdf", _pdf, binary=True, extra="export"),
-    "docx": Format("Word", "docx", _WORD, _docx, binary=True),
-    "bib": Format("BibTeX", "bib", "application/x-bibtex", _bibtex),
-    "ris": Format("RIS", "ris", "application/x-research-info-systems", _ris),
-    "csl": Format("CSL JSON", "csl.json", "application/json", _csl),
+    "md": Format("Markdown", "md", "text/markdown", _by("markdown", "markdown")),
+    "html": Format("Web page", "html", "text/html", _by("html", "html")),
+    "pdf": Format("PDF", "pdf", "application/pdf", _by("pdf", "pdf"), binary=True, extra="export"),
+    "docx": Format("Word", "docx", _WORD, _by("docx", "docx"), binary=True),
+    "bib": Format("BibTeX", "bib", "application/x-bibtex", _by("bibtex", "render")),
+    "ris": Format("RIS", "ris", "application/x-research-info-systems", _by("ris", "render")),
+    "csl": Format("CSL JSON", "csl.json", "application/json", _by("csl", "render")),
     "json": Format("JSON", "json", "application/json", _json_object),
     "jsonl": Format("All events", "jsonl", "application/x-ndjson", _events),
 }

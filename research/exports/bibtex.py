@@ -68,9 +68,9 @@ _SEPARATOR = re.compile(r",|\band\b|^others$", re.IGNORECASE)
 _VERBATIM = "!#$%&'()*+,-./:;=?@[]_~"
 
 
-def render(view: RunView, *, everything: bool = False) -> str:
-    """Return an entry for each cited source, or with `everything` for each source seen, preceded by its number."""
-    return "\n".join(_entry(item) for item in csl.items(view, everything=everything))
+def render(view: RunView) -> str:
+    """Return an entry for each cited source, preceded by its number."""
+    return "\n".join(map(_entry, csl.items(view)))
 
 
 def _entry(item: Mapping[str, Any]) -> str:

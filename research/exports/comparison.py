@@ -11,7 +11,7 @@ from typing import Final
 
 from research.compare import Figures, Step, align, differences, figures, sources
 from research.events.view import RunView
-from research.exports.markdown import STATUSES, front, plain
+from research.exports.markdown import STATUSES, front, plain, table
 from research.exports.markdown import markdown as report_of
 from research.exports.words import words_of
 from research.store.saved import Comparison, Opinion
@@ -192,5 +192,4 @@ def _names(views: Sequence[RunView]) -> list[str]:
 
 def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Format a table whose cells show literally."""
-    lines = [[plain(cell) for cell in head], ["---"] * len(head), *([plain(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return table(list(map(plain, head)), [list(map(plain, row)) for row in rows])

@@ -11,6 +11,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from itertools import count
+from string import ascii_lowercase
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,13 +55,13 @@ _LONGEST = 1_000
 _MOST_NAMES = 200
 
 
-def render(view: RunView, *, everything: bool = False) -> str:
-    """Return a JSON list with an item for each cited source, or with `everything` for each source seen."""
-    return json.dumps(items(view, everything=everything), ensure_ascii=False, indent=2) + "\n"
+def render(view: RunView) -> str:
+    """Return a JSON list with an item for each cited source."""
+    return json.dumps(items(view), ensure_ascii=False, indent=2) + "\n"
 
 
-def items(view: RunView, *, everything: bool = False) -> list[dict[str, Any]]:
-    """Return the items in the order of the report; `id` is a key such as `vaswani2017attention`.
+def items(view: RunView) -> list[dict[str, Any]]:
+    """Return the items of the cited sources in the order of the report; `id` is a key such as `vaswani2017attention`.
 
     A source has the same key in every export of the run.
     """
@@ -73,7 +75,7 @@ def items(view: RunView, *, everything: bool = False) -> list[dict[str, Any]]:
         key = next(key for key in candidates.setdefault(name, _candidates(name)) if key not in taken)
         taken.add(key)
         known[source.n] = {"id": key, **item}
-    return [known[source.n] for source in (view.seen_sources if everything else view.cited_sources)]
+    return [known[source.n] for source in view.cited_sources]
 
 
 def _item(source: Source, day: datetime.datetime) -> dict[str, Any]:
@@ -166,8 +168,5 @@ def _ascii(text: str) -> str:
 def _candidates(key: str) -> Iterator[str]:
     """Yield `key`, `keya` … `keyz`, `key-27` …, to distinguish works of one author and year as in print."""
     yield key
-    yield from (f"{key}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
-    number = 27
-    while True:
-        yield f"{key}-{number}"
-        number += 1
+    yield from (f"{key}{letter}" for letter in ascii_lowercase)
+    yield from (f"{key}-{number}" for number in count(27))

@@ -52,6 +52,16 @@ STATUSES: Final[dict[Verdict, str]] = {
     "dead": "without a source",
 }
 """The status of a citation, in words."""
+COLOURS: Final[dict[Verdict, str]] = {
+    "supported": "1A7F37",
+    "calculated": "1A7F37",
+    "partial": "8A5A00",
+    "unverified": "5B636D",
+    "unsupported": "C02A2A",
+    "contradicted": "C02A2A",
+    "dead": "C02A2A",
+}
+"""The colour of each status where it is drawn."""
 
 PLOTS = 8
 PLOT_BYTES = 2_000_000

@@ -31,7 +31,7 @@ from research.exports.blocks import (
     visible,
     words,
 )
-from research.exports.document import Document, Reference, compose
+from research.exports.document import COLOURS, Document, Reference, compose
 from research.exports.formulas import formula
 from research.exports.omml import omml
 from research.exports.right_to_left import has_backwards, runs_backwards
@@ -46,15 +46,6 @@ _ROWS, _COLUMNS = 1_000, 40
 """Maximum size of a table; Word allows 63 columns."""
 _LATIN, _CHINESE, _FIXED = "Calibri", "Microsoft YaHei", "Consolas"
 """Fonts of Microsoft Office; other programs substitute their own."""
-_COLOURS = {
-    "supported": "1A7F37",
-    "calculated": "1A7F37",
-    "partial": "8A5A00",
-    "unverified": "5B636D",
-    "unsupported": "C02A2A",
-    "contradicted": "C02A2A",
-    "dead": "C02A2A",
-}
 _LINK, _QUIET = "1F5FA8", "5B636D"
 _PROPERTY = 255
 """Characters of a property of the file."""
@@ -240,12 +231,12 @@ class _Writer:
             elif span.cites in self._known:
                 self.link(line, span, {"w:anchor": f"source-{span.cites}"})
             elif span.unsourced:
-                _coloured(self.run(line, span), _COLOURS["partial"])
+                _coloured(self.run(line, span), COLOURS["partial"])
             else:
                 self.run(line, span)
             if span.cites and span.status:
                 sign = self.run(line, Span(SYMBOLS[span.status]))
-                _coloured(sign, _COLOURS[span.status])
+                _coloured(sign, COLOURS[span.status])
 
     def run(self, line: Lines, span: Span) -> Any:
         from docx.oxml.ns import qn

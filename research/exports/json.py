@@ -69,14 +69,10 @@ def _source(source: Source) -> dict[str, Any]:
 
     `notes` say what was left out of it, and of which day a copy is.
     """
-    more = {"memory": source.memory, "also": source.also, "notes": source.notes}
+    more: dict[str, Any] = {"memory": source.memory, "also": source.also, "notes": source.notes}
+    more |= {"class": source.kind, "retracted": source.retracted}
     found = {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote}
-    return {**found, **{name: value for name, value in more.items() if value}, **_kind(source)}
-
-
-def _kind(source: Source) -> dict[str, Any]:
-    """Return the class of a source, and whether it was retracted, if they are known."""
-    return {**({"class": source.kind} if source.kind else {}), **({"retracted": True} if source.retracted else {})}
+    return {**found, **{name: value for name, value in more.items() if value}}
 
 
 def _usage(view: RunView) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import base64
 import datetime
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from research.events.view import RunView
 from research.exports.blocks import UNSEEN
@@ -19,7 +19,7 @@ from research.exports.numbering import by_first_use, without_quotes
 from research.exports.words import Words, words_of
 from research.text import clip
 
-__all__ = ["PLOTS", "STATUSES", "front", "markdown", "plain", "prose"]
+__all__ = ["PLOTS", "STATUSES", "front", "markdown", "plain", "prose", "table"]
 
 _PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -85,6 +85,11 @@ def _closed(text: str) -> str:
 def plain(text: str) -> str:
     """Escape text so that it shows literally, on one line."""
     return _MARKUP.sub(lambda match: f"\\{match.group()}", " ".join(UNSEEN.sub("", text).split()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; the cells must be Markdown already."""
+    return "\n".join(f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows))
 
 
 def _front(view: RunView) -> str:

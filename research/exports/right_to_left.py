@@ -9,7 +9,8 @@ from itertools import groupby
 
 _BACKWARDS = frozenset(("R", "AL"))
 _LAM, _STRETCH = "\u0644", "\u0640"
-_ENDS = {"isolated": (False, False), "final": (True, False), "initial": (False, True), "medial": (True, True)}
+_FINAL, _INITIAL = (True, False), (False, True)
+_ENDS = {"isolated": (False, False), "final": _FINAL, "initial": _INITIAL, "medial": (True, True)}
 """Whether a shape is joined with the letter before and after it."""
 
 
@@ -41,17 +42,14 @@ def shaped(text: str) -> str:
         before = text[letters[place - 1]] if place else ""
         after = text[letters[place + 1]] if place + 1 < len(letters) else ""
         own = shapes.get(text[at], {})
-        ends = _joins_after(before) and (True, False) in own, _joins_before(after) and (False, True) in own
+        ends = _joins(before, _INITIAL) and _FINAL in own, _joins(after, _FINAL) and _INITIAL in own
         found[at] = own.get(ends, text[at])
     return "".join(found)
 
 
-def _joins_after(letter: str) -> bool:
-    return letter == _STRETCH or (False, True) in _shapes().get(letter, {})
-
-
-def _joins_before(letter: str) -> bool:
-    return letter == _STRETCH or (True, False) in _shapes().get(letter, {})
+def _joins(letter: str, ends: tuple[bool, bool]) -> bool:
+    """Return whether a letter has a shape that is joined like this."""
+    return letter == _STRETCH or ends in _shapes().get(letter, {})
 
 
 def _private(alef: str) -> str:

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from research._util import extras
 from research.citations.marks import SYMBOLS
 from research.exports.blocks import Align, Span
-from research.exports.document import Document
+from research.exports.document import COLOURS, Document
 from research.exports.font import truetype
 from research.exports.formulas import line as formula_line
 from research.exports.right_to_left import has_backwards, runs_backwards, shaped, visual
@@ -36,15 +36,7 @@ _MARGIN, _BOTTOM = 22.0, 20.0
 SIZE, SMALL = 10.5, 9.0
 """Points."""
 _INK, _QUIET, LINE, _LINK = (31, 35, 40), (91, 99, 109), (200, 205, 211), (31, 95, 168)
-_VERDICTS: Final = {
-    "supported": (26, 127, 55),
-    "calculated": (26, 127, 55),
-    "partial": (138, 90, 0),
-    "unverified": _QUIET,
-    "unsupported": (192, 42, 42),
-    "contradicted": (192, 42, 42),
-    "dead": (192, 42, 42),
-}
+_VERDICTS: Final = {status: tuple(bytes.fromhex(colour)) for status, colour in COLOURS.items()}
 _SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0}
 """Share of the room of a cell that is on the left of its text."""
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")

@@ -72,7 +72,10 @@ def conversations(run: Saved) -> Iterator[dict[str, Any]]:
                 "round": asked.round,
                 "purpose": event.purpose,
                 "model": asked.model,
-                **_about(run),
+                "run_id": run.view.run,
+                "recipe": run.view.recipe.label,
+                "outcome": run.view.outcome or run.view.status,
+                "reward": reward(run.view),
             }
     yield from done.values()
 
@@ -145,15 +148,6 @@ def _sides(source: str, question: str, chosen: str, rejected: str) -> dict[str, 
         "chosen": [{"role": "assistant", "content": chosen}],
         "rejected": [{"role": "assistant", "content": rejected}],
         "source": source,
-    }
-
-
-def _about(run: Saved) -> dict[str, Any]:
-    return {
-        "run_id": run.view.run,
-        "recipe": run.view.recipe.label,
-        "outcome": run.view.outcome or run.view.status,
-        "reward": reward(run.view),
     }
 
 

@@ -12,6 +12,8 @@ LONGEST: Final = 10_000_000
 """Characters of one event, or of a reply that is not streamed: a reply of 4 MB, with its letters escaped."""
 MOST: Final = 500_000
 """Events of a reply, each of which usually has a token."""
+MOST_BYTES: Final = 64_000_000
+"""Bytes of all events of a reply; an event of one token has about 250."""
 _NEWLINE = re.compile(r"\r\n|\n|\r(?!\Z)")
 
 
@@ -38,6 +40,16 @@ def lines(texts: Iterable[str], host: str) -> Iterator[str]:
 def too_long(host: str) -> ProviderError:
     """Return the error of an event that has no end."""
     return ProviderError(f"{host} sent an event longer than {LONGEST // 10**6} MB")
+
+
+def bounded(pieces: Iterable[bytes], what: str) -> Iterator[bytes]:
+    """Yield the pieces of a reply.  Raises `ProviderError`, which begins with `what`, when it is too long."""
+    received = 0
+    for piece in pieces:
+        received += len(piece)
+        if received > MOST_BYTES:
+            raise ProviderError(f"{what} longer than {MOST_BYTES // 10**6} MB")
+        yield piece
 
 
 def counted(events: Iterable[str], host: str) -> Iterator[str]:

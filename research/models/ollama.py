@@ -17,7 +17,8 @@ import msgspec
 
 from research.errors import ProviderError
 from research.models import tokens
-from research.models.endpoint import Endpoint
+from research.models.chat_request import Form
+from research.models.endpoint import Endpoint, Quirks
 from research.models.failures import BadGeneration, NoTools
 from research.models.ollama_wire import Facts, Listing, Reply, Running, Server, messages_of
 from research.models.redacted import redacted
@@ -57,7 +58,7 @@ class OllamaModel:
         """What Ollama says of the model; nothing while it cannot be asked, which the next request reports."""
         if self._facts is None and time.monotonic() >= self._ask_again:
             try:
-                self._facts = self._server.post("api/show", {"model": self._model}, Facts)
+                self._facts = self._server.ask("api/show", Facts, {"model": self._model})
             except ProviderError:
                 self._ask_again = time.monotonic() + _ASK_AGAIN_S
         return self._facts or Facts()
@@ -82,7 +83,7 @@ class OllamaModel:
 
     def list_models(self) -> list[str]:
         """Return the names of Ollama's models, sorted.  Raises `ProviderError`."""
-        return sorted(each.name for each in self._server.get("api/tags", Listing).models)
+        return sorted(each.name for each in self._server.ask("api/tags", Listing).models)
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
         """Yield deltas, then one `Completion`.  Raises `ProviderError`, also for a prompt that Ollama would cut."""
@@ -134,7 +135,7 @@ class OllamaModel:
     def _loaded(self) -> int:
         """Return the context with which the model is loaded now; 0: not loaded, or unknown."""
         try:
-            running = self._server.get("api/ps", Running).models
+            running = self._server.ask("api/ps", Running).models
         except ProviderError:
             return 0
         loaded = (each.context_length for each in running if self._model in (each.name, each.model))
@@ -177,13 +178,7 @@ class OllamaModel:
             **self._endpoint.quirks.body,
         }
         if request.tools:
-            body["tools"] = [
-                {
-                    "type": "function",
-                    "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
-                }
-                for tool in request.tools
-            ]
+            body["tools"] = Form(Quirks(), self._server.host).tools(request.tools)
         if request.schema is not None:
             body["format"] = request.schema
         return body

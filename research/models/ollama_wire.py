@@ -20,8 +20,8 @@ from research.models import assembly
 from research.models.endpoint import Endpoint
 from research.models.failures import BadGeneration, NoTools, problem_in
 from research.models.heard import unseen
+from research.models.lines import bounded, lines
 from research.models.lines import counted as counted_lines
-from research.models.lines import lines
 from research.models.usage import counted, whole_number
 from research.text import clip
 from research.types import Completion, Delta, Message, Usage
@@ -37,8 +37,6 @@ _PATH: Final = re.compile(r"/+(?:v1|api)(?:/+(?:chat(?:/completions)?|generate|t
 ASK_S: Final = 10.0
 """Seconds for an answer that no model has to compute: a run waits for it whatever its budget."""
 _BODY_BYTES: Final = 16 * 1024 * 1024
-_ERROR_BYTES: Final = 64 * 1024
-_REPLY_BYTES: Final = 64_000_000
 _OVERFLOW: Final = re.compile(r"context (length|size|window)|exceeds the available context", re.IGNORECASE)
 
 
@@ -74,10 +72,12 @@ class Server:
         try:
             with self._sending(), self._client().stream("POST", "api/chat", json=body) as response:
                 if not response.is_success:
-                    failure = self._failure(response.status_code, _read(response, _ERROR_BYTES))
+                    failure = self._failure(
+                        response.status_code, connections.read_start(response, connections.ERROR_BYTES, ASK_S)
+                    )
                     failure.at_work = connections.may_go_on(begun, response.status_code)
                     raise failure
-                texts = codecs.iterdecode(_bounded(response.iter_bytes()), "utf-8-sig", "replace")
+                texts = codecs.iterdecode(bounded(response.iter_bytes(), "Ollama sent a reply"), "utf-8-sig", "replace")
                 for text in counted_lines(filter(str.strip, lines(texts, "Ollama")), "Ollama"):
                     if text.strip() in ("[DONE]", "data: [DONE]"):
                         continue
@@ -90,34 +90,19 @@ class Server:
             lost.at_work = lost.at_work or connections.may_go_on(begun)
             raise lost from error
 
-    def post(self, path: str, body: dict[str, Any], kind: type[T]) -> T:
-        """Post a request and return its answer.  Raises `ProviderError`."""
+    def ask(self, path: str, kind: type[T], posted: dict[str, Any] | None = None) -> T:
+        """Return what is at the path, or the answer to what is posted there.  Raises `ProviderError`."""
         import httpx2
 
+        method, timeout = "POST" if posted else "GET", connections.timeout(ASK_S)
         try:
-            with (
-                self._sending(),
-                self._client().stream("POST", path, json=body, timeout=connections.timeout(ASK_S)) as response,
-            ):
-                return self._answer(response, kind)
+            with self._sending(), self._client().stream(method, path, json=posted, timeout=timeout) as response:
+                body = connections.read_start(response, _BODY_BYTES, ASK_S)
+                if not response.is_success:
+                    raise self._failure(response.status_code, body)
+                return self._decoded(body, kind)
         except httpx2.RequestError as error:
             raise self._lost(error) from error
-
-    def get(self, path: str, kind: type[T]) -> T:
-        """Return what is at the path.  Raises `ProviderError`."""
-        import httpx2
-
-        try:
-            with self._sending(), self._client().stream("GET", path, timeout=connections.timeout(ASK_S)) as response:
-                return self._answer(response, kind)
-        except httpx2.RequestError as error:
-            raise self._lost(error) from error
-
-    def _answer(self, response: httpx2.Response, kind: type[T]) -> T:
-        body = _read(response, _BODY_BYTES)
-        if not response.is_success:
-            raise self._failure(response.status_code, body)
-        return self._decoded(body, kind)
 
     def _decoded(self, body: bytes, kind: type[T]) -> T:
         try:
@@ -292,21 +277,3 @@ def messages_of(messages: tuple[Message, ...]) -> list[dict[str, Any]]:
             sent |= {"tool_name": names.get(message.call_id, ""), "tool_call_id": message.call_id}
         found.append(sent)
     return found
-
-
-def _bounded(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    received = 0
-    for piece in pieces:
-        received += len(piece)
-        if received > _REPLY_BYTES:
-            raise ProviderError(f"Ollama sent a reply longer than {_REPLY_BYTES // 10**6} MB")
-        yield piece
-
-
-def _read(response: httpx2.Response, limit: int) -> bytes:
-    body, until = bytearray(), time.monotonic() + ASK_S
-    for piece in response.iter_bytes():
-        body += piece
-        if len(body) >= limit or time.monotonic() > until:
-            break
-    return bytes(body)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -35,6 +36,14 @@ _PATHS = {
     "anthropic": re.compile(r"(?:/+v1)?(?:/+messages|(?<=/v1)/+models)?\Z"),
 }
 """What a request adds to an address; users copy it with the address."""
+_CLASSES: Final[Mapping[str, str]] = {
+    "openai": "OpenAI",
+    "azure": "AzureOpenAI",
+    "anthropic": "Anthropic",
+    "bedrock": "AnthropicBedrock",
+    "vertex": "AnthropicVertex",
+}
+"""The SDK's client for each kind of endpoint."""
 
 
 def preload(endpoint: Endpoint) -> None:
@@ -121,41 +130,17 @@ class Failures:
 
 
 def _module(endpoint: Endpoint) -> Any:
-    if endpoint.kind in ("openai", "azure"):
-        import openai
-
-        return openai
-    import anthropic
-
-    return anthropic
+    return import_module("openai" if endpoint.kind in ("openai", "azure") else "anthropic")
 
 
 def _class(endpoint: Endpoint) -> Callable[..., Client]:
     """Import and return the class of an endpoint's client."""
-    match endpoint.kind:
-        case "openai":
-            from openai import OpenAI
-
-            return OpenAI
-        case "azure":
-            from openai import AzureOpenAI, OpenAI
-
-            # The addresses without versions take the plain client.
-            return AzureOpenAI if endpoint.api_version else OpenAI
-        case "anthropic":
-            from anthropic import Anthropic
-
-            return Anthropic
-        case "bedrock":
-            from anthropic import AnthropicBedrock
-
-            return AnthropicBedrock
-        case "vertex":
-            from anthropic import AnthropicVertex
-
-            return AnthropicVertex
-        case "ollama":
-            raise ConfigError(f"endpoint {endpoint.name!r}: no SDK speaks the API of Ollama")
+    if endpoint.kind not in _CLASSES:
+        raise ConfigError(f"endpoint {endpoint.name!r}: no SDK speaks the API of Ollama")
+    # Azure's addresses without versions take the plain client.
+    plain = endpoint.kind == "azure" and not endpoint.api_version
+    made: Callable[..., Client] = getattr(_module(endpoint), "OpenAI" if plain else _CLASSES[endpoint.kind])
+    return made
 
 
 def _client(endpoint: Endpoint, url: str) -> Client:

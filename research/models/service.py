@@ -38,8 +38,6 @@ _TOLD_AT = 6
 """Characters that tell an event stream from JSON."""
 _SPACE = re.compile(r"(?:\s|data:|\[DONE\])*+")
 _LISTING_BYTES = 16 * 1024 * 1024
-_REPLY_BYTES = 64_000_000
-"""Bytes of all events of a reply; an event of one token has about 250."""
 
 
 class Service:
@@ -100,7 +98,7 @@ class Service:
     ) -> T:
         """Get a list from the service.  Raises `ProviderError`."""
         with self._sent(lambda: self._carrier.get(path, params or {}, headers or {})) as response:
-            body = _read(response, _LISTING_BYTES, sdk.LIST_S).removeprefix(codecs.BOM_UTF8)
+            body = connections.read_start(response, _LISTING_BYTES, sdk.LIST_S).removeprefix(codecs.BOM_UTF8)
             if not body.lstrip().startswith((b"{", b"[")):
                 raise _NoReply(response, body)
         try:
@@ -178,12 +176,7 @@ class Service:
             yield text
 
     def _bounded(self, response: httpx2.Response) -> Iterator[bytes]:
-        received = 0
-        for piece in response.iter_bytes():
-            received += len(piece)
-            if received > _REPLY_BYTES:
-                raise ProviderError(f"the reply of {self.host} is longer than {_REPLY_BYTES // 10**6} MB")
-            yield piece
+        return lines.bounded(response.iter_bytes(), f"the reply of {self.host} is")
 
     def _lost(self, error: BaseException, begun: float) -> ProviderError:
         """Return the error for a failure below HTTP of a request that was sent then."""
@@ -238,13 +231,3 @@ def _values(body: str) -> list[Any]:
     except (ValueError, RecursionError):
         return []
     return values
-
-
-def _read(response: httpx2.Response, limit: int, seconds: float) -> bytes:
-    """Read the start of the body: stop after the chunk that reaches `limit` bytes, or when the time is over."""
-    body, until = bytearray(), time.monotonic() + seconds
-    for piece in response.iter_bytes():
-        body += piece
-        if len(body) >= limit or time.monotonic() > until:
-            break
-    return bytes(body)

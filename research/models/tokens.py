@@ -106,8 +106,8 @@ class Counter:
         return sum(self._sizes)
 
 
-def common_prefix(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """Return the number of equal messages at the start of two conversations."""
+def common_prefix(before: Sequence[object], after: Sequence[object]) -> int:
+    """Return the number of equal items at the start, such as the messages of two conversations."""
     count = 0
     for old, new in zip(before, after, strict=False):
         if old is not new and old != new:

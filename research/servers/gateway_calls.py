@@ -126,7 +126,8 @@ class _Passing:
         if answer.status >= 400:
             body = self._upstream.clean(await answer.whole(), answer.status)
             returned = Returned(ask=0, status=answer.status, body=body, headers=recorded_headers(answer.headers))
-            self._call.run.fail(self._call, f"{self._upstream.name} answered {answer.status}: {_text(body)}", returned)
+            said = clip(body.decode("utf-8", "replace"), 300)
+            self._call.run.fail(self._call, f"{self._upstream.name} answered {answer.status}: {said}", returned)
             self._flow.whole(answer.status, answer.headers, body)
             return
         streamed = headers.get("content-type", "").startswith("text/event-stream")
@@ -176,7 +177,3 @@ async def _next(pieces: AsyncIterator[bytes], timeout_s: float | None) -> bytes 
         return await asyncio.wait_for(anext(pieces), timeout_s)
     except (StopAsyncIteration, TimeoutError):
         return None
-
-
-def _text(body: bytes) -> str:
-    return clip(body.decode("utf-8", "replace"), 300)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from research.errors import ConfigError, ProviderError
 from research.events.events import Event, Forwarded, Returned
+from research.models.tokens import common_prefix
 from research.servers.gateway_requests import LISTS, Asking, Item
 from research.servers.gateway_runs import Conversation, asking_of
 from research.text import clip
@@ -58,7 +59,7 @@ class RecordedUpstream:
         raise ProviderError(self._difference(asking))
 
     def _difference(self, asking: Asking) -> str:
-        expected = max(self._calls, key=lambda each: (_common(each.asking, asking), not each.played))
+        expected = max(self._calls, key=lambda each: (common_prefix(each.asking.items, asking.items), not each.played))
         start = f"recorded:{self.run_id} has no answer to this request"
         if expected.asking.api != asking.api:
             return f"{start}: it asks for {asking.api}, the recorded one for {expected.asking.api}"
@@ -91,15 +92,6 @@ def _equal(recorded: Asking, asking: Asking) -> bool:
     if recorded.sha256 == asking.sha256:
         return True
     return next(differences(_body(recorded), _body(asking)), None) is None
-
-
-def _common(one: Asking, other: Asking) -> int:
-    count = 0
-    for before, after in zip(one.items, other.items, strict=False):
-        if before != after:
-            break
-        count += 1
-    return count
 
 
 def differences(recorded: Any, sent: Any, path: str = "") -> Iterator[str]:

@@ -176,7 +176,7 @@ class RecordedRun:
         known = conversation.sizes[:keep] if len(conversation.sizes) >= keep else []
         conversation.sizes = [*known, *(estimate_tokens(each.content) for each in asking.messages[len(known) :])]
         agent, ask = conversation.agent, conversation.ask
-        kept_items = _same(conversation.items, asking.items)
+        kept_items = common_prefix(conversation.items, asking.items)
         shown = sum(message.role == "assistant" for message in asking.messages)
         events += [
             Asked(
@@ -375,16 +375,6 @@ def asking_of(event: Forwarded, before: Conversation) -> Asking:
     body = head if name in head else {**head, name: items}
     asking = read(event.api, msgspec.json.encode(body))
     return msgspec.structs.replace(asking, sha256=event.sha256)
-
-
-def _same(before: Sequence[Any], after: Sequence[Any]) -> int:
-    """Return the number of equal items at the start."""
-    same = 0
-    for old, new in zip(before, after, strict=False):
-        if old != new:
-            break
-        same += 1
-    return same
 
 
 def _response_id(body: bytes) -> str:

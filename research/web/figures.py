@@ -145,15 +145,11 @@ def dates(texts: Sequence[str], *, compact: bool = False) -> list[str] | None:
     Days and months as in `03/04/2024` are told apart by the whole column, or else they are no dates.  `compact` says
     that `20240305` may be one.
     """
-    for form in (_iso, _named, _quarters, _compact if compact else _nothing):
+    for form in (_iso, _named, _quarters, *([_compact] if compact else [])):
         found = [form(text.strip()) for text in texts]
         if all(found):
             return [each for each in found if each]
     return _mixed([text.strip() for text in texts])
-
-
-def _nothing(_: str) -> str | None:
-    return None
 
 
 def _date(year: str, month: int, day: str | None, time: str | None = None) -> str | None:

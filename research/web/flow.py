@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.web import pictures
+from research.web.pictures import name_of
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -98,7 +99,7 @@ class _Walk:
     def _walk(self, element: _Element, around: _Around) -> None:
         self._add(element.text, around)
         for child in element:
-            name = _name(child)
+            name = name_of(child)
             inner = around.with_child(name, child)
             if _is_unseen(child):
                 pass
@@ -119,7 +120,7 @@ class _Walk:
             self._add(child.tail, around)
 
     def _row(self, row: _Element, around: _Around) -> None:
-        walks = [(_Walk(), cell) for cell in row if _name(cell) in ("td", "th")]
+        walks = [(_Walk(), cell) for cell in row if name_of(cell) in ("td", "th")]
         cells = [" ".join(each.text for each in walk.blocks(cell)) for walk, cell in walks]
         if not around.margin:
             self._count(sum(walk.pictures for walk, _ in walks))
@@ -164,10 +165,6 @@ class _Around(Struct, frozen=True):
         return _Around(tag, link, self.raised or name == "sup", margin, self.depth + 1)
 
 
-def _name(element: _Element) -> str:
-    return str(element.tag).rpartition("}")[2].lower()
-
-
 def _before(element: _Element, name: str) -> str:
     if name == "input" and element.get("type", "text") not in ("checkbox", "radio", "image", "password"):
         return f" {element.get('value', '')} "
@@ -177,7 +174,7 @@ def _before(element: _Element, name: str) -> str:
 
 
 def _is_unseen(element: _Element) -> bool:
-    name = _name(element)
+    name = name_of(element)
     if name == "template":
         return element.get("shadowrootmode") is None  # a component that is shown
     return (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from research.text import one_line
 from research.web import linked_pdf, readers, spans
 from research.web.packages import BROKEN
 from research.web.readers import FileText, UnreadableFile
@@ -52,13 +53,7 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str
 
 def html_markdown(data: bytes, charset: str = "") -> str:
     """Return the main part of a page as Markdown."""
-    from bs4.dammit import EncodingDetector
-    from lxml import html
-
-    from research.web import charsets
-
-    markup = charsets.decoded(data, EncodingDetector.find_declared_encoding(data, is_html=True) or "", charset) or ""
-    tree = html.document_fromstring(markup.encode("utf-8", "replace"), html.HTMLParser(encoding="utf-8"))
+    tree, _ = readers.parsed(data, "", charset)
     spans.repeat(tree)
     body: HtmlElement = next(iter(tree.iter("body")), tree)
     size = _size(body)
@@ -76,7 +71,7 @@ def tidy(text: str) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def _markdown(element: HtmlElement, depth: int = 0, prefix: str = "") -> Iterator[str]:
+def _markdown(element: HtmlElement, depth: int = 0) -> Iterator[str]:
     """Yield the Markdown of what an element contains."""
     if depth > _DEEPEST:
         yield _spaced(element.text_content())
@@ -85,11 +80,8 @@ def _markdown(element: HtmlElement, depth: int = 0, prefix: str = "") -> Iterato
     number = int(element.get("start") or 1) if str(element.get("start") or "1").isdigit() else 1
     for child in element:
         if isinstance(child.tag, str):
-            inner = prefix
-            if child.tag == "li":
-                inner = f"{number}. " if element.tag == "ol" else "- "
-                number += 1
-            yield from _element(child, depth + 1, inner)
+            yield from _element(child, depth + 1, f"{number}. " if element.tag == "ol" else "- ")
+            number += child.tag == "li"
         yield _spaced(child.tail or "")
 
 
@@ -101,7 +93,7 @@ def _element(element: HtmlElement, depth: int, prefix: str) -> Iterator[str]:
     if tag == "br":
         yield "\n"
     elif re.fullmatch(r"h[1-6]", tag):
-        yield f"\n\n{'#' * int(tag[1])} {_line(inside)}\n\n"
+        yield f"\n\n{'#' * int(tag[1])} {one_line(inside)}\n\n"
     elif tag == "li":
         yield f"\n{prefix}{inside.strip()}\n"
     elif tag == "table":
@@ -109,10 +101,10 @@ def _element(element: HtmlElement, depth: int, prefix: str) -> Iterator[str]:
     elif tag == "a":
         yield _link(element, inside)
     elif tag == "sup":
-        words = _line(inside)
+        words = one_line(inside)
         yield f"<sup>{words}</sup>" if re.fullmatch(r"[\[(]?\^?\d[\d,; \-–]*[\])]?", words) else words
-    elif tag in ("b", "strong") and _line(inside):
-        yield f"**{_line(inside)}**"
+    elif tag in ("b", "strong") and one_line(inside):
+        yield f"**{one_line(inside)}**"
     elif tag in _BLOCKS:
         yield f"\n\n{inside}\n\n"
     else:
@@ -121,7 +113,7 @@ def _element(element: HtmlElement, depth: int, prefix: str) -> Iterator[str]:
 
 def _link(element: HtmlElement, inside: str) -> str:
     """Return a link as Markdown; one to a place of the same page keeps its words only, and one back to the text nothing."""
-    target, words = (element.get("href") or "").strip(), _line(inside)
+    target, words = (element.get("href") or "").strip(), one_line(inside)
     if words in ("↩", "↩︎", "^", "↑"):
         return ""
     if not target or target.startswith(("#", "javascript:", "mailto:")) or len(target) > _LONGEST_URL or not words:
@@ -133,16 +125,12 @@ def _link(element: HtmlElement, inside: str) -> str:
 def _table(element: HtmlElement, depth: int) -> str:
     rows = []
     for row in element.iter("tr"):
-        cells = [_line("".join(_markdown(cell, depth))).replace("|", "/") for cell in row.iter("td", "th")]
+        cells = [one_line("".join(_markdown(cell, depth))).replace("|", "/") for cell in row.iter("td", "th")]
         if cells:
             rows.append(f"| {' | '.join(cells)} |")
     if rows:
         rows.insert(1, "|" + " --- |" * (rows[0].count("|") - 1))
     return "\n".join(rows)
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _spaced(text: str) -> str:

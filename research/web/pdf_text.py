@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pypdf.errors import PyPdfError
 
+from research.text import without_accents
 from research.web import pdf_columns, pdf_forms, pdf_tables, places
 from research.web.pdf_fonts import Fonts
 from research.web.pdf_pages import Page
@@ -114,17 +115,12 @@ def _false_fonts(pieces: Iterable[_Piece]) -> Set[str]:
     said: dict[str, set[str]] = defaultdict(set)
     for text, font in pieces:
         if font is not None:
-            said[font].update(map(_bare, _LONG.findall(_ADDRESS.sub(" ", text))))
+            said[font].update(without_accents(word.casefold()) for word in _LONG.findall(_ADDRESS.sub(" ", text)))
     return {
         font
         for font, words in said.items()
         if len(words) >= _ENOUGH and sum(bool(_JAM.search(word)) for word in words) > _FALSE * len(words)
     }
-
-
-def _bare(word: str) -> str:
-    """Return a word in small letters without accents."""
-    return "".join(c for c in unicodedata.normalize("NFKD", word.casefold()) if not unicodedata.combining(c))
 
 
 def _is_garbled(line: str) -> bool:

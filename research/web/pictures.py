@@ -23,7 +23,7 @@ def is_untold(element: _Element, link: str) -> bool:
 
     `link`: the address that it leads to.  A picture that leads to another page stands for that page.
     """
-    name, target = _name(element), re.split("[?#]", link)[0]
+    name, target = name_of(element), re.split("[?#]", link)[0]
     if name not in _PICTURES or (target and not _FILE.fullmatch(target) and not target.startswith("javascript:")):
         return False
     alternative = element.get("alt")
@@ -57,10 +57,11 @@ def _sizes(element: _Element) -> list[int]:
 
 
 def _caption(element: _Element) -> str:
-    figure = next((each for each in element.iterancestors() if _name(each) == "figure"), None)
-    captions = [] if figure is None else [each for each in figure.iter() if _name(each) == "figcaption"]
+    figure = next((each for each in element.iterancestors() if name_of(each) == "figure"), None)
+    captions = [] if figure is None else [each for each in figure.iter() if name_of(each) == "figcaption"]
     return " ".join(" ".join(" ".join(map(str, each.itertext())) for each in captions).split())
 
 
-def _name(element: _Element) -> str:
+def name_of(element: _Element) -> str:
+    """Return the name of an element in small letters, without its namespace."""
     return str(element.tag).rpartition("}")[2].lower()

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct
 
-from research.text import clip
+from research.text import clip, one_line
 from research.web.table import Table, letters
 
 MAX_PLACES = 20_000
@@ -88,7 +88,9 @@ def columns_of(table: Table) -> str:
 
 def limited(places: Sequence[Place]) -> tuple[Place, ...]:
     """Return the places within the limits, in order, whoever made them."""
-    kept = [Place(max(0, each.start), clip(_line(each.name), _NAME), each.columns[:20]) for each in places[:MAX_PLACES]]
+    kept = [
+        Place(max(0, each.start), clip(one_line(each.name), _NAME), each.columns[:20]) for each in places[:MAX_PLACES]
+    ]
     return tuple(sorted(kept, key=lambda each: each.start))
 
 
@@ -108,7 +110,3 @@ def title(own: str, file: str, locator: str) -> str:
         return own
     where = f"{file} › {locator}"
     return where if own.casefold() in (PurePosixPath(file).stem.casefold(), file.casefold()) else f"{own} ({where})"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -77,7 +77,7 @@ def _prepare_for(suffix: str) -> None:
     elif suffix == ".md":
         readers.read_bytes(b"---\nday: 1\n---\n# A", ".md", "a")
     elif suffix == ".docx":
-        readers.read_bytes(_docx(), ".docx", "a")
+        readers.read_bytes(linked.word(), ".docx", "a")
         word.load_styles()
     elif suffix in spreadsheets.SUFFIXES:
         importlib.import_module("python_calamine")
@@ -145,17 +145,6 @@ def _parquet() -> bytes:
     }
     written = io.BytesIO()
     pq.write_table(pa.table(columns), written)
-    return written.getvalue()
-
-
-def _docx() -> bytes:
-    import docx
-
-    document = docx.Document()
-    document.add_heading("A", 1)
-    document.add_table(rows=1, cols=1)
-    written = io.BytesIO()
-    document.save(written)
     return written.getvalue()
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.errors import ConfigError
-from research.text import FIELD, ITEMS, clip, short
+from research.text import FIELD, ITEMS, clip, one_line, short
 from research.web import charsets, flow, formats, kinds, markdown, pdf_pages, places, scans, spans, walls, word
 from research.web.packages import BROKEN, OLE, transitional
 from research.web.pdf_tables import typed
@@ -136,7 +136,7 @@ def completed(read: FileText, name: str) -> FileText:
     text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
     if not text:
         raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
-    title = _one_line(read.title)
+    title = one_line(read.title)
     csl = {key: value for key, value in read.csl.items() if key != "title" or str(value).casefold() not in _NO_TITLES}
     title = name if title.casefold() in _NO_TITLES else title
     return bounded(replace(read, title=title, text=text, csl=csl), name)
@@ -153,7 +153,7 @@ def bounded(read: FileText, name: str) -> FileText:
         )
     links = (Link(clip(each.text, _LINK_LINE), each.url) for each in read.links if len(each.url) <= _URL)
     return FileText(
-        clip(_one_line(_storable(read.title[: 4 * LINE])), LINE),
+        clip(one_line(_storable(read.title[: 4 * LINE])), LINE),
         _storable(read.text),
         tuple(Link(_storable(each.text), _storable(each.url)) for each in islice(links, MAX_LINKS)),
         _storable(read.base) if len(read.base) <= _URL else "",
@@ -163,7 +163,7 @@ def bounded(read: FileText, name: str) -> FileText:
         read.wall,
         read.thin,
         _storable(read.refresh) if len(read.refresh) <= _URL else "",
-        tuple(clip(_one_line(_storable(note)), LINE) for note in read.notes[:ITEMS]),
+        tuple(clip(one_line(_storable(note)), LINE) for note in read.notes[:ITEMS]),
     )
 
 
@@ -235,14 +235,14 @@ def _other(data: bytes, suffix: str, name: str) -> FileText:
         ]
 
     def page_text(page: bytes, charset: str) -> str:
-        tree, _ = _tree(page, name, charset)
-        return flow.markdown(flow.blocks(tree))
+        root, _ = parsed(page, name, charset)
+        return flow.markdown(flow.blocks(root))
 
     found = formats.read(data, suffix, refuse, page_text, attached)
     return FileText(found.title, found.text, csl=found.csl, tables=found.tables, places=found.places, notes=found.notes)
 
 
-def _tree(data: bytes, name: str, charset: str) -> tuple[HtmlElement, tuple[str, ...]]:
+def parsed(data: bytes, name: str, charset: str) -> tuple[HtmlElement, tuple[str, ...]]:
     """Return the root of a page, and a note if its encoding was guessed."""
     from bs4.dammit import EncodingDetector
     from lxml import etree, html
@@ -258,8 +258,8 @@ def _html(data: bytes, name: str, charset: str, host: str) -> FileText:
     import trafilatura
     from lxml import html
 
-    tree, notes = _tree(data, name, charset)
-    title = _one_line(tree.findtext(".//title") or "")
+    tree, notes = parsed(data, name, charset)
+    title = one_line(tree.findtext(".//title") or "")
     links = tuple(islice(_links(tree), MAX_LINKS))
     base = next((str(element.get("href")) for element in tree.iter("base") if element.get("href")), "")
     csl, refresh = _metadata(tree, title), walls.refresh(tree)
@@ -294,7 +294,7 @@ def _raise_powers(tree: HtmlElement) -> bool:
 
 def _links(tree: HtmlElement) -> Iterator[Link]:
     for element in tree.iter("a"):
-        target, words = element.get("href") or "", _one_line(element.text_content())
+        target, words = element.get("href") or "", one_line(element.text_content())
         if words and 0 < len(target) <= _URL:
             yield Link(clip(words, _LINK_LINE), target)
 
@@ -321,17 +321,17 @@ def _metadata(tree: HtmlElement, title: str) -> dict[str, Any]:
         if element.tag == "script" and element.get("type") != "application/ld+json":
             continue
         head[0].append(copy(element))
-        value = clip(_one_line(element.get("content") or ""), LINE)
+        value = clip(one_line(element.get("content") or ""), LINE)
         if value and element.get("name"):
             tags.setdefault(str(element.get("name")).lower(), []).append(value)
     found = extract_metadata(head, extensive=False)
-    authors = tags.get("citation_author") or [_one_line(each) for each in (found.author or "").split(";")]
+    authors = tags.get("citation_author") or [one_line(each) for each in (found.author or "").split(";")]
     csl: dict[str, Any] = {
         "type": "article-journal" if "citation_journal_title" in tags else "webpage",
-        "title": tags.get("citation_title", [title or _one_line(found.title or "")])[0],
+        "title": tags.get("citation_title", [title or one_line(found.title or "")])[0],
         "author": [_csl_name(each) for each in authors[:ITEMS] if each],
         "issued": _csl_date(tags.get("citation_publication_date", tags.get("citation_date", [found.date or ""]))[0]),
-        "container-title": _one_line(found.sitename or ""),
+        "container-title": one_line(found.sitename or ""),
     }
     csl |= {name: tags[tag][0] for tag, name in _CITATION_TAGS.items() if tag in tags}
     return {name: value for name, value in csl.items() if value}
@@ -347,11 +347,6 @@ def _csl_date(date: str) -> dict[str, Any]:
     """Return `2024-05-06`, `2024/5` or `2024` as a CSL date; empty for any other text."""
     match = re.match(r"(\d{4})(?:[-/.](\d{1,2})(?:[-/.](\d{1,2}))?)?(?!\d)", date)
     return {"date-parts": [[int(part) for part in match.groups() if part]]} if match else {}
-
-
-def _one_line(text: str) -> str:
-    """Return the text with all white space reduced to single spaces."""
-    return " ".join(text.split())
 
 
 class PdfRead(Struct, frozen=True):
@@ -375,8 +370,8 @@ def read_pdf(data: bytes, name: str, *, pictures: bool = False) -> PdfRead:
     try:
         reader = PdfReader(io.BytesIO(data))
         pages, left_out = pdf_text.pages(reader)
-        title = _one_line((reader.metadata and reader.metadata.title) or "")
-        author = _one_line((reader.metadata and reader.metadata.author) or "")
+        title = one_line((reader.metadata and reader.metadata.title) or "")
+        author = one_line((reader.metadata and reader.metadata.author) or "")
         author = "" if author.casefold() in _NO_TITLES else author
         shown = scans.pictures(reader, pages) if pictures else ()
     except DependencyError as error:

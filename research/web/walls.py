@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from research.text import one_line
+
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
@@ -85,7 +87,7 @@ Wall = Literal["robot", "missing", "consent", "members", "script", "parked", "sa
 
 def says_little(tree: HtmlElement) -> bool:
     """Return whether a page has so little text and so few figures that it may stand in front of the content."""
-    said = _line(" ".join(tree.xpath(_SAID)))
+    said = one_line(" ".join(tree.xpath(_SAID)))
     return len(said) + 2 * len(_DENSE.findall(said)) <= _MUCH and len(_FIGURE.findall(said)) < _FIGURES
 
 
@@ -95,14 +97,14 @@ def wall(tree: HtmlElement, title: str, host: str = "") -> Wall:
         return ""
     if host and _offers(tree, host):
         return "parked"
-    texts = list(filter(None, map(_line, tree.xpath(_SHOWN))))
+    texts = list(filter(None, map(one_line, tree.xpath(_SHOWN))))
     shown = " ".join(texts)
-    if len(shown) > _SHORT or any(len(_line(each.text_content())) > _PROSE for each in tree.iter("p")):
+    if len(shown) > _SHORT or any(len(one_line(each.text_content())) > _PROSE for each in tree.iter("p")):
         return ""
-    heads = [title, *(_line(each.text_content()) for each in tree.iter("h1", "h2"))]
+    heads = [title, *(one_line(each.text_content()) for each in tree.iter("h1", "h2"))]
     said = [*heads, *([shown] if len(shown) <= _BARE else [])]
-    unscripted = _line(" ".join(each.text_content() for each in tree.iter("noscript")))
-    buttons = [_line(each.text_content()) or each.get("value") or "" for each in tree.iter("button", "input", "a")]
+    unscripted = one_line(" ".join(each.text_content() for each in tree.iter("noscript")))
+    buttons = [one_line(each.text_content()) or each.get("value") or "" for each in tree.iter("button", "input", "a")]
     if any(map(_ROBOT.search, said)):
         return "robot"
     if any(map(_MISSING.search, heads)) or (len(shown) <= _BARE and _MISSING.match(shown)):
@@ -137,7 +139,3 @@ def refresh(tree: HtmlElement) -> str:
         if found and float(found[1]) <= _SOON_S:
             return (found[2] or found[3] or found[4] or "").strip()
     return ""
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -16,8 +16,8 @@ from research._util.http import is_loopback
 from research.config import endpoints
 from research.config.endpoints import Entry, Preset
 from research.config.settings import Settings, environment
-from research.store import KeyValue
 from research.workbench import endpoints as workbench_endpoints
+from research.workbench.leaving import Host
 
 if TYPE_CHECKING:
     import httpx2
@@ -41,15 +41,6 @@ class Server(Struct, frozen=True):
     def model(self) -> str:
         """The model to offer; empty: it lists none that chats."""
         return next((each for each in self.models if not any(part in each.lower() for part in _NO_CHAT)), "")
-
-
-class Host(Protocol):
-    """The parts of the open workbench that the search for servers needs."""
-
-    settings: Settings
-
-    @property
-    def store(self) -> KeyValue: ...
 
 
 def detect(variables: Mapping[str, str] | None = None) -> list[Server]:

@@ -13,9 +13,9 @@ from research._util.egress import SCOPES, Egress, Scope
 from research.agent.follow_up import saw_private
 from research.defaults import PAGES
 from research.errors import ConfigError
-from research.events.events import Event, RunStarted
+from research.events.events import RunStarted
 from research.events.recipe import LIBRARY, Recipe
-from research.store import KeyValue
+from research.store import KeyValue, RunLog
 from research.workbench import endpoints
 
 if TYPE_CHECKING:
@@ -34,12 +34,6 @@ class Host(Protocol):
 
     @property
     def store(self) -> KeyValue: ...
-
-
-class Runs(Protocol):
-    """Saved runs."""
-
-    def events(self, run_id: str) -> Sequence[Event]: ...
 
 
 class MustChoose(ConfigError):
@@ -105,7 +99,7 @@ def egress_of(recipe: Recipe, seen: Callable[[], bool]) -> Egress:
     return Egress(scope, declared=bool(private_sources(recipe)), seen=seen)
 
 
-def held(store: Runs, runs: Iterable[str]) -> Egress:
+def held(store: RunLog, runs: Iterable[str]) -> Egress:
     """Return what a model that reads these runs from outside may be sent: no more than the strictest of them allows."""
     found = [Egress()]
     for run in runs:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
@@ -24,7 +24,6 @@ from research._util.egress import Egress
 from research._util.redaction import mask_keys
 from research.agent.protocols.tagged import read_calls
 from research.config.endpoints import BY_SETTINGS
-from research.config.settings import Settings
 from research.errors import ConfigError, WorkbenchError
 from research.models import bounded, tokens
 from research.text import cell
@@ -42,6 +41,7 @@ from research.types import (
     Windowed,
 )
 from research.workbench import endpoints
+from research.workbench.verifiers import Host
 
 if TYPE_CHECKING:
     from research.config.endpoints import Configured
@@ -110,14 +110,6 @@ class Trial(Struct, frozen=True, kw_only=True):
             also = f"; {', '.join(worked)} too" if worked else ""
             return f"{self.rounds} rounds with tool calls{also} worked with {self.model} in {self.seconds:.1f} s"
         return f"{self.model}: {self.problem}"
-
-
-class Host(Protocol):
-    """The parts of the open workbench that a trial needs."""
-
-    settings: Settings
-
-    def model(self, name: str) -> Model: ...
 
 
 def run(bench: Host, name: str, model: str = "") -> Trial:

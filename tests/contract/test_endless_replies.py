@@ -224,7 +224,7 @@ def test_a_reply_has_only_so_many_calls(dialect: Dialect) -> None:
 def test_without_a_budget_a_reply_has_a_largest_size(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST", 200_000)
     monkeypatch.setattr(lines, "MOST", 5_000)
-    monkeypatch.setattr("research.models.service._REPLY_BYTES", 500_000)
+    monkeypatch.setattr("research.models.lines.MOST_BYTES", 500_000)
     before, piece = SILENT[form]
     with serving(b"", piece * 50, before=before) as (url, gone):
         with pytest.raises(ProviderError, match=r"longer than|more than"):
