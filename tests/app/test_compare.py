@@ -265,9 +265,7 @@ def test_contradicting_answers_are_quoted_side_by_side(visit: Visit, answered: P
     assert "4.021 trillion" in quotes
 
 
-def test_a_run_without_citations_has_no_better_value_in_their_row(
-    visit: Visit, answered: Path, tmp_path: Path
-) -> None:
+def test_a_run_without_citations_has_no_better_value_in_their_row(visit: Visit, answered: Path, tmp_path: Path) -> None:
     bench = Workbench(load(home=answered))
     call = json.dumps({"name": "search", "arguments": {"query": "France real GDP"}})
     cites = "<answer>France: Real GDP (purchasing power parity) was $9.021 trillion in 2024 [1].</answer>"
@@ -276,9 +274,7 @@ def test_a_run_without_citations_has_no_better_value_in_their_row(
     saved(answered, OTHER, bare)
     saved(answered, THIRD, wrong)
     app = visit(answered, "compare", id=compare_saved(bench, [OTHER, THIRD]).id)
-    row = next(
-        line for line in app.get_by_key("compare-figures").markdown[0].value.splitlines() if "Citations" in line
-    )
+    row = next(line for line in app.get_by_key("compare-figures").markdown[0].value.splitlines() if "Citations" in line)
     assert ":material/check:" not in row
     assert "****" not in row
     assert "| – |" in row
