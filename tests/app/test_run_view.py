@@ -564,3 +564,14 @@ def test_the_winner_of_a_comparison_is_shown_with_its_figure() -> None:
     )
     assert _with_figure(view) == "Spain: 11.4%"
     assert _with_figure(replace(view, short="Greece")) == "Greece"
+
+
+def test_a_calculation_says_what_its_results_are() -> None:
+    def told(code: str, printed: str) -> list[str]:
+        seen = Observation("1", "python", printed)
+        return naming._sums(ToolCall("1", "python", {"code": code}), seen)
+
+    code = "values = {'Kenya': 3, 'Ghana': 2}\nprint(max(values))\nprint(round(3 - 2, 6))\nprint(round(3 / 2, 4))"
+    assert told(code, "Kenya\n1\n1.5\n") == ["Kenya", "3 - 2 = 1", "3 / 2 = 1.5"]
+    assert told("for n in (1, 2):\n    print(n)", "1\n2") == []
+    assert told("no code", "1") == []
