@@ -61,11 +61,13 @@ with sheet:
     with st.container():  # always drawn, so that what is below keeps its place
         offers.draw(bench)
     welcome.examples(bench)
+    opened = st.session_state.setdefault("options-open", False)
     with st.expander(
         t("Customize"),
         type="compact",
+        key=f"customize-{opened}",  # of its own, so that another language leaves it as it is
         icon=":material/tune:",
-        expanded=st.session_state.setdefault("options-open", False),
+        expanded=opened,
     ):
         st.session_state["options-wrong"] = False
         recipe_line = st.container()

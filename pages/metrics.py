@@ -12,13 +12,13 @@ home.start_with_app()
 st.title(t("Metrics"), anchor=False)
 top = st.container(key="metrics-top", horizontal=True, vertical_alignment="bottom")
 bench = home.bench()
-rows = filters.runs_in_period(bench)
+rows, checks = filters.runs_in_period(bench)
 with top:
     wanted = filters.draw(rows)
 
 found = reading.figures(bench, wanted)
 if found:
-    figures.headline(found, wanted)
+    figures.headline(found, wanted, checks)
     figures.above_thresholds(found, bench.settings.alerts)
     left, right = st.columns(2, gap="large")
     with left:

@@ -22,6 +22,7 @@ from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
 OTHER = "261121-120001-abcd"
+THIRD = "261121-120002-abcd"
 Visit = Callable[..., AppTest]
 
 
@@ -262,6 +263,21 @@ def test_contradicting_answers_are_quoted_side_by_side(visit: Visit, answered: P
     quotes = "\n".join(each.value for each in card.markdown if each.value.startswith(">"))
     assert "3.732 trillion" in quotes
     assert "4.021 trillion" in quotes
+
+
+def test_a_run_without_citations_has_no_better_value_in_their_row(visit: Visit, answered: Path, tmp_path: Path) -> None:
+    bench = Workbench(load(home=answered))
+    call = json.dumps({"name": "search", "arguments": {"query": "France real GDP"}})
+    cites = "<answer>France: Real GDP (purchasing power parity) was $9.021 trillion in 2024 [1].</answer>"
+    bare = bench.recipe(model=script(tmp_path / "bare.jsonl", "<answer>France has a coast.</answer>"))
+    wrong = bench.recipe(model=script(tmp_path / "wrong.jsonl", f"<tool_call>{call}</tool_call>", cites))
+    saved(answered, OTHER, bare)
+    saved(answered, THIRD, wrong)
+    app = visit(answered, "compare", id=compare_saved(bench, [OTHER, THIRD]).id)
+    row = next(line for line in app.get_by_key("compare-figures").markdown[0].value.splitlines() if "Citations" in line)
+    assert ":material/check:" not in row
+    assert "****" not in row
+    assert "| – |" in row
 
 
 def test_an_unknown_comparison_shows_an_error(visit: Visit, home: Path) -> None:

@@ -155,4 +155,6 @@ def test_two_users_never_share_a_ledger(tmp_path: Path) -> None:
 def test_a_checked_report_is_not_an_answered_question(visit: Visit, home: Path) -> None:
     add(home, "one", "react")
     add(home, "two", "audit")
-    assert tiles(visit(home, "metrics", since="all"))["Finished runs"] == "1"
+    app = visit(home, "metrics", since="all")
+    assert tiles(app)["Finished runs"] == "1"
+    assert "Without 1 report check, which answer no question" in [each.value for each in app.caption]

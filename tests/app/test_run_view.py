@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -15,8 +16,10 @@ import research
 from pages.parts.run import head, naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
+from pages.parts.run.report import _with_figure
 from pages.parts.shared import language
 from pages.parts.shared.safe import plain
+from research.citations import check
 from research.config import saved_settings
 from research.config.settings import load
 from research.evaluation import Dataset, Question
@@ -540,3 +543,35 @@ def test_a_quote_stands_once_with_its_source_and_not_in_the_report_too(visit: Vi
     assert "Evidence" not in report_text(report)
     quotes = [each.value for each in app.get_by_key("source-card-1").markdown if each.value.startswith("> ")]
     assert len(quotes) == len(set(quotes)) == 2
+
+
+def test_the_winner_of_a_comparison_is_shown_with_its_figure() -> None:
+    rates = ((1, "Spain", "11.4%"), (2, "Italy", "6.8%"))
+    sources = [
+        Source(n, f"library://book/{n}", f"{name} · Economy", f"Unemployment rate 2024: {rate} (2024 est.)")
+        for n, name, rate in rates
+    ]
+    report = " ".join(f"The unemployment rate of {name} was {rate} in 2024 [{n}]." for n, name, rate in rates)
+    view = RunView(
+        run=LONG,
+        question="Which is higher?",
+        status="completed",
+        outcome="answered",
+        report=report,
+        short="Spain",
+        citations=check(report, sources),
+        sources={each.n: [each] for each in sources},
+    )
+    assert _with_figure(view) == "Spain: 11.4%"
+    assert _with_figure(replace(view, short="Greece")) == "Greece"
+
+
+def test_a_calculation_says_what_its_results_are() -> None:
+    def told(code: str, printed: str) -> list[str]:
+        seen = Observation("1", "python", printed)
+        return naming._sums(ToolCall("1", "python", {"code": code}), seen)
+
+    code = "values = {'Kenya': 3, 'Ghana': 2}\nprint(max(values))\nprint(round(3 - 2, 6))\nprint(round(3 / 2, 4))"
+    assert told(code, "Kenya\n1\n1.5\n") == ["Kenya", "3 - 2 = 1", "3 / 2 = 1.5"]
+    assert told("for n in (1, 2):\n    print(n)", "1\n2") == []
+    assert told("no code", "1") == []

@@ -125,3 +125,17 @@ def test_tools_and_sources_hold_on_the_next_page_after_a_change_of_language(app:
     for chosen, number in ((zh("Read a page"), 3), (zh("CIA World Factbook"), 1)):
         group = page.get_by_test_id("stButtonGroup").filter(has=page.get_by_text(chosen))
         expect(group.locator("[aria-checked=true], [aria-pressed=true], [kind=pillsActive]")).to_have_count(number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "name"), [("", "Customize"), ("compare", "Shared settings: budget, tools, sources, memory")]
+)
+def test_a_change_of_language_leaves_open_what_was_opened(
+    app: App, page: Page, zh: Words, path: str, name: str
+) -> None:
+    page.goto(f"{app.url}/{path}?lang=en")
+    page.locator("summary").filter(has_text=name).click()
+    expect(page.locator("details[open] summary").filter(has_text=name)).to_be_visible()
+    page.get_by_text("中", exact=True).click()
+    expect(page.locator("details[open] summary").filter(has_text=zh(name))).to_be_visible()

@@ -19,6 +19,19 @@ def choose(page: Page, theme: str) -> None:
     page.keyboard.press("Escape")
 
 
+def test_a_chart_follows_a_change_of_the_theme(page: Page, app: App) -> None:
+    bench, run = app.bench, "261121-120009-abcd"
+    for _ in bench.engine.start(
+        "What is the population of Kenya and of France?", bench.recipe(), run, here=True
+    ).events():
+        pass
+    page.goto(f"{app.url}/?run={run}")
+    figure = page.locator(".vega-embed .role-mark text").first
+    expect(figure).to_have_css("fill", "rgb(16, 19, 22)")
+    choose(page, "Dark")
+    expect(figure).to_have_css("fill", "rgb(228, 229, 231)")
+
+
 def test_a_theme_holds_for_all_pages_wherever_it_was_chosen(page: Page, app: App) -> None:
     page.goto(f"{app.url}/library")
     settle(page)

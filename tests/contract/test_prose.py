@@ -123,6 +123,25 @@ def test_the_second_hop_answers_and_not_the_first(english: Asked) -> None:
     assert "Halden Ferries" in _titles(view)
 
 
+@pytest.mark.parametrize(
+    ("question", "confirmed"),
+    [
+        ("Who designed the lighthouse of Skelt?", ["Mirela Dunov"]),
+        ("What is the annual turnover of Skelt?", []),
+    ],
+)
+def test_an_evolving_report_confirms_only_what_the_answer_quotes(
+    english: Asked, question: str, confirmed: list[str]
+) -> None:
+    view = english(question, framework="iter_research", context="evolving")
+    lines = view.reports[-1][1].partition("### Confirmed\n")[2].partition("\n###")[0].splitlines()
+    quoted = [line.partition("“")[2].partition("”")[0] for line in lines if "“" in line]
+    above = view.report.partition("## Report")[0].replace("**", "")
+    assert all(quote in above for quote in quoted)
+    assert bool(quoted) == bool(confirmed)
+    assert all(any(name in quote for quote in quoted) for name in confirmed)
+
+
 def test_one_round_answers_from_one_search(english: Asked) -> None:
     view = english(THREE_HOPS, options={"framework.rounds": 1})
     assert {call.name for turn in view.rounds if turn.reply for call in turn.reply.calls} == {"search"}

@@ -81,7 +81,7 @@ def draw(bench: Workbench, asked: Asked | None) -> None:
         else:
             st.query_params.from_dict({"id": comparison.id})
             st.rerun()
-    with st.expander(t("Compare saved runs instead"), type="compact", icon=":material/history:"):
+    with st.expander(t("Compare saved runs instead"), type="compact", icon=":material/history:", key="compare-saved"):
         saved.pick(bench, [beside] if beside else [])
 
 
@@ -143,11 +143,13 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             "novelty": recipe.novelty,
             "egress": recipe.egress,
         }
+    lacking = st.session_state.get(LACKING, False)
     with st.expander(
         t("Shared settings: budget, tools, sources, memory"),
         type="compact",
+        key=f"compare-shared-{lacking}",  # as on Ask
         icon=":material/tune:",
-        expanded=st.session_state.get(LACKING, False),
+        expanded=lacking,
     ):
         left, right = st.columns(2, gap="medium")
         with left:

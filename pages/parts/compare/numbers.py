@@ -97,8 +97,8 @@ def _metrics() -> list[Metric]:
 
 
 def _denied(each: Figures) -> float | None:
-    """Return how many citations their source does not bear out."""
-    if not each.citations:
+    """Return how many citations their source does not bear out; None if nothing is cited."""
+    if not each.citations or not any(each.citations.values()):
         return None
     return sum(number for status, number in each.citations.items() if status not in HOLDS)
 
@@ -106,9 +106,10 @@ def _denied(each: Figures) -> float | None:
 def _verdicts(each: Figures) -> str:
     """Return the number of citations per verdict, with the icons used on every page."""
     found = [(status, number) for status, number in (each.citations or {}).items() if number]
-    return " · ".join(
+    words = " · ".join(
         f":{VERDICTS[status][0]}[:material/{VERDICTS[status][1]}:] {times(number, status)}" for status, number in found
     )
+    return words or (NOTHING if each.outcome else "")
 
 
 def charts(columns: Sequence[Column]) -> None:

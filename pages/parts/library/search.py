@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 import streamlit as st
 
@@ -12,9 +15,11 @@ from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, ToolError
 from research.search.library.searching import Hit
+from research.text import content_tokens, has_cjk, tokens
 from research.workbench.workbench import Workbench
 
 MOST = 20
+_WORD: Final = re.compile(r"[^\W_]+")
 
 
 def draw(bench: Workbench, query: str, collection: str) -> None:
@@ -32,8 +37,23 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
         st.caption(t("Keyword matches only: the semantic index is still being built."))
     elif all(hit.words is None for hit in hits):
         st.caption(t("No document contains these words. These are the closest in meaning:"))
-    for hit in hits:
-        _hit(hit)
+    for hit in _within(hits):
+        _hit(hit, query)
+
+
+def _within(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """Draw the collections that the matches are in, if there are several, and return the matches in the chosen one."""
+    found = Counter(hit.collection for hit in hits)
+    if len(found) < 2:
+        return hits
+    chosen = st.pills(
+        t("Collection"),
+        list(found),
+        format_func=lambda name: plain(f"{collections.title(name)} {found[name]}"),
+        key="library-found-in",
+        label_visibility="collapsed",
+    )
+    return [hit for hit in hits if chosen in (None, hit.collection)]
 
 
 def to_the_point(hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -41,7 +61,7 @@ def to_the_point(hits: Sequence[Hit]) -> Sequence[Hit]:
     return [hit for hit in hits if hit.words is not None] or hits
 
 
-def _hit(hit: Hit) -> None:
+def _hit(hit: Hit, query: str) -> None:
     """Draw a match with how it was found and its passage; the link opens the document with the passage highlighted.
 
     The order comes from both rankings and from what the query names, so that no single figure would fall along the list.
@@ -55,4 +75,13 @@ def _hit(hit: Hit) -> None:
             found = " · ".join(way for rank, way in ways if rank is not None)
             st.markdown(f":small[:gray[{found}]]", width="content")
             address.link(t("Open"), f"open-{passage.url}", ":material/menu_book:", doc=passage.url, quote=passage.quote)
-        st.markdown("  \n".join(cite.lines(passage.quote)))
+        st.markdown("  \n".join(_marked(line, query) for line in cite.lines(passage.quote)))
+
+
+def _marked(line: str, query: str) -> str:
+    """Return a line of Markdown in which the words of the query are marked, in the singular and the plural."""
+    wanted = set(content_tokens(query))
+    if has_cjk(query):  # text without spaces is not split the same way everywhere
+        words = "|".join(re.escape(each) for each in sorted(wanted, key=len, reverse=True) if each in line)
+        return re.sub(words, lambda found: f":primary-background[{found[0]}]", line) if words else line
+    return _WORD.sub(lambda m: f":primary-background[{m[0]}]" if wanted & set(tokens(m[0])) else m[0], line)

@@ -38,8 +38,8 @@ GROUPS: dict[str, tuple[Outcome, ...]] = {
 """Outcomes grouped as on this page, by title; those of a group have one colour on every page."""
 
 
-def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
-    """Draw the figures of all these runs together."""
+def headline(found: Sequence[Figures], rows: Sequence[RunRow], checks: int) -> None:
+    """Draw the figures of all these runs together; the `checks` of reports are not among them."""
     all_ = combined(found)
     if all_ is None:
         return
@@ -93,6 +93,8 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow]) -> None:
     at_work = sum(row.status in ("queued", "running") for row in rows)
     if at_work:
         st.caption(t("{runs} still running", runs=count(at_work, "run")))
+    if checks:
+        st.caption(t("Without {checks}, which answer no question", checks=count(checks, "report check")))
 
 
 def _sparkline(values: Sequence[float]) -> str | None:

@@ -34,13 +34,17 @@ def chosen_period() -> str:
     return name if name in PERIODS else "month"
 
 
-def runs_in_period(bench: Workbench) -> list[RunRow]:
-    """Return the runs in the chosen period, newest first, before the other filters; a checked report answers nothing."""
+def runs_in_period(bench: Workbench) -> tuple[list[RunRow], int]:
+    """Return the runs in the chosen period, newest first, before the other filters, and how many checks of reports it has.
+
+    A check answers nothing, so that it has no part in the metrics.
+    """
     name = chosen_period()
     since = time.time() - _SECONDS[name] if name in _SECONDS else None
     hidden = "" if filters.switched_on(EVALUATIONS) else EVALUATED
     rows = bench.store.runs(limit=_EVERY, filters=Filters(since=since, not_tagged=hidden))
-    return [row for row in rows if row.recipe.framework != AUDIT]
+    answering = [row for row in rows if row.recipe.framework != AUDIT]
+    return answering, len(rows) - len(answering)
 
 
 def draw(rows: Sequence[RunRow]) -> list[RunRow]:

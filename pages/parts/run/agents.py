@@ -184,8 +184,8 @@ def _chart(view: RunView, shown: Sequence[Span]) -> None:
         }
     )
     names = [agent_name(agent) for agent in view.agents]
-    dark = st.context.theme.type == "dark"
-    colours = ["#7fb8de", "#6cc48d", "#565b61"] if dark else ["#1f5f8b", "#3f8f5c", "#c9cbcd"]
+    # The browser chooses: the theme may change without a rerun.
+    colours = [f"light-dark({each})" for each in ("#1f5f8b, #7fb8de", "#3f8f5c, #6cc48d", "#c9cbcd, #565b61")]
     chart = (
         alt.Chart(rows)
         .mark_bar(height=14, cornerRadius=2)

@@ -16,6 +16,9 @@ from research.exports.drawing import COLOURS, png
 
 DARK = ("#7fb8de", "#e0a75a", "#6cc48d", "#b59ad6", "#f0857b", "#a4aab1", "#63c5c5", "#d8bd5a")
 """The colours of lines on the dark page; `COLOURS` are those on the light one."""
+BOTH = tuple(f"light-dark({light}, {dark})" for light, dark in zip(COLOURS, DARK, strict=True))
+"""The browser chooses: the theme may change without a rerun."""
+INK = "var(--ink)"
 
 
 def draw(view: RunView) -> None:
@@ -70,11 +73,13 @@ def _bars(chart: Chart) -> Any:
     )
     names = rows["name"].tolist()
     base = alt.Chart(rows).encode(
-        y=alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, domain=False, ticks=False)),
+        y=alt.Y(
+            "name:N", sort=names, title=None, axis=alt.Axis(labelLimit=220, labelColor=INK, domain=False, ticks=False)
+        ),
         x=alt.X("value:Q", axis=None, scale=alt.Scale(nice=False, padding=0)),
     )
-    bars = base.mark_bar(height=20, cornerRadiusEnd=3, color=_colours()[0])
-    words = base.mark_text(align="left", dx=5, color=_ink()).encode(text="written:N")
+    bars = base.mark_bar(height=20, cornerRadiusEnd=3, color=BOTH[0])
+    words = base.mark_text(align="left", dx=5, color=INK).encode(text="written:N")
     return (bars + words).properties(height=alt.Step(32), padding={"right": 110}).configure_view(stroke=None)
 
 
@@ -100,22 +105,10 @@ def _lines(chart: Chart) -> Any:
                 "subject:N",
                 title=None,
                 sort=subjects,
-                scale=alt.Scale(domain=subjects, range=[_colours()[n % len(COLOURS)] for n in range(len(subjects))]),
+                scale=alt.Scale(domain=subjects, range=[BOTH[n % len(BOTH)] for n in range(len(subjects))]),
                 legend=alt.Legend(orient="top") if len(subjects) > 1 else None,
             ),
             tooltip=["subject:N", "year:O", "written:N"],
         )
         .properties(height=260)
     )
-
-
-def _dark() -> bool:
-    return st.context.theme.type == "dark"
-
-
-def _colours() -> tuple[str, ...]:
-    return DARK if _dark() else COLOURS
-
-
-def _ink() -> str:
-    return "#e4e5e7" if _dark() else "#101316"

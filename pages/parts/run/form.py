@@ -211,7 +211,7 @@ def _as_of(bench: Workbench) -> str:
 
 def _rest() -> dict[str, Any]:
     state = st.session_state
-    with st.expander(t("Language and sampling"), type="compact", icon=":material/tune:"):
+    with st.expander(t("Language and sampling"), type="compact", icon=":material/tune:", key="language-and-sampling"):
         temperature = st.number_input(
             t("Temperature"),
             0.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -156,6 +157,32 @@ def _result(call: CallView, now: float | None) -> str:
     return f"… {lasted(now - call.started)}" if now else t("not finished")
 
 
+def _sums(call: ToolCall, seen: Observation) -> list[str]:
+    """Return each printed line of code behind the sum that it is the result of; none where it is not known which."""
+    try:
+        tree = ast.parse(str(call.arguments.get("code", "")))
+    except (SyntaxError, ValueError):
+        return []
+    shown = seen.text.strip().splitlines()
+    printed = [
+        each.value.args[0]
+        for each in tree.body
+        if isinstance(each, ast.Expr)
+        and isinstance(each.value, ast.Call)
+        and ast.unparse(each.value.func) == "print"
+        and len(each.value.args) == 1
+    ]
+    if len(printed) != len(shown):
+        return []
+    inner = [
+        each.args[0] if isinstance(each, ast.Call) and ast.unparse(each.func) == "round" else each for each in printed
+    ]
+    return [
+        f"{ast.unparse(sum_)} = {line}" if isinstance(sum_, ast.BinOp) else line
+        for sum_, line in zip(inner, shown, strict=True)
+    ]
+
+
 def _came_back(call: ToolCall, seen: Observation) -> str:
     if seen.edited:
         return t("edited by you")
@@ -163,6 +190,8 @@ def _came_back(call: ToolCall, seen: Observation) -> str:
         return count(len(seen.sources), "source")
     if seen.ok and (tables := _TABLE.findall(seen.text)):
         return plain(clip(t(", ").join(tables), 2 * SUBJECT))
+    if seen.ok and (sums := _sums(call, seen)):
+        return plain(clip("; ".join(sums), 2 * SUBJECT))
     address = as_words(call.arguments.get("url", ""))  # it is in the name already
     words = seen.text[:500].replace(address, "") if address and not seen.ok else seen.text[:500]
     said = plain(clip(re.sub(r"\s+(?=[（，；])", "", " ".join(words.split())), SUBJECT))

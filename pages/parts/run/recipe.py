@@ -46,7 +46,7 @@ def draw(
     )
     options: dict[str, Any] = {}
     if frameworks[framework].options or contexts[context].options:
-        with st.expander(t("Options"), type="compact", icon=":material/tune:"):
+        with st.expander(t("Options"), type="compact", icon=":material/tune:", key=f"{key}-options"):
             options |= form.entry(f"{key}.{framework}", frameworks[framework], "framework")
             options |= form.entry(f"{key}.{framework}.{context}", contexts[context], "context")
     return {"framework": framework, "context": context, "model": (chosen or "").strip() or None, "options": options}

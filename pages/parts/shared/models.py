@@ -137,7 +137,10 @@ def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, 
         if any(name != model for name in known):
             st.caption(t("A language model can read the answer in the prose that it cites: choose a reader below."))
     roles = {}
-    with fine, st.expander(t("A different model per role"), type="compact", icon=":material/group:"):
+    with (
+        fine,
+        st.expander(t("A different model per role"), type="compact", icon=":material/group:", key="models-per-role"),
+    ):
         st.caption(t("Leave empty to use the model above. A cheap summarizer with a strong writer is a common choice."))
         for role in [*ROLES, *st.session_state.get(form_state.key(PURPOSES), [])]:
             words = _WORDS.get(role)

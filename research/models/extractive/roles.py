@@ -48,7 +48,9 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
     thoughts = _thoughts(evidence, verdict)
     yield f"<think>{thoughts}</think>\n" if thoughts else _done(evidence)
     if evidence.wants_report:
-        yield f"<report>\n{_report(evidence, verdict, _kept(items))}\n</report>\n"
+        # With nothing left to look up, only what the answers quote is confirmed.
+        facts = _kept(items) if verdict.actions else [fact for each in items for fact in _quoted(each.verdict)]
+        yield f"<report>\n{_report(evidence, verdict, facts)}\n</report>\n"
     if verdict.actions:
         # One action a round if there is a report: its next step lists the others.
         for action in verdict.actions[:1] if evidence.wants_report else verdict.actions:
@@ -115,8 +117,8 @@ def _each(evidence: Evidence, text: str, messages: Sequence[Message] | None) -> 
 
 
 def _kept(items: Sequence[Solved]) -> Sequence[Fact]:
-    """Return the facts that the next steps of several questions may need; none for one, whose report finds them."""
-    return list(dict.fromkeys(fact for each in items for fact in relevant(each.evidence))) if len(items) > 1 else ()
+    """Return the facts that the next steps may need."""
+    return list(dict.fromkeys(fact for each in items for fact in relevant(each.evidence) or each.verdict.quotes))
 
 
 def _joined(answered: Sequence[Answered]) -> str:
@@ -383,13 +385,13 @@ def _answer(evidence: Evidence, verdict: Verdict) -> str:
     return f"{said}\n\n{_TABLES[language_of(evidence.question)].format(tables='; '.join(held))}"
 
 
-def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact] = ()) -> str:
-    """Return an evolving report that `Evidence` can parse: facts (by default all relevant), gaps, next step, calls made."""
-    facts = facts or relevant(evidence) or list(verdict.quotes)
+def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact]) -> str:
+    """Return an evolving report that `Evidence` can parse: facts, gaps, next step, calls made."""
     steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall", "query")]
     remembered = [fact for fact in facts if fact in evidence.remembered]
     heads = _HEADS[language_of(evidence.question)]
-    lines = [f"### {heads[0]}", *dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)]
+    confirmed = dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)
+    lines = [f"### {heads[0]}", *(confirmed or [f"- {heads[3]}"])]
     lines += [f"### {heads[1]}", *dict.fromkeys(map(note, remembered))] if remembered else []
     zh = heads is _HEADS["zh"]
     lines += [f"### {heads[2]}"]
@@ -400,12 +402,10 @@ def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact] = ()) ->
 
 
 def _quoted(verdict: Verdict) -> Sequence[Fact]:
-    """Return the facts that an answer quotes."""
-    if verdict.reading:
-        return verdict.reading.quotes
+    """Return the facts that an answer quotes; none for one that only says what comes near it."""
     if verdict.table:
         return [fact for each in verdict.table for fact in each.facts]
-    return [finding.fact for finding in (*verdict.findings, *verdict.group)] or verdict.quotes
+    return verdict.facts if answers(verdict) else ()
 
 
 def _unclear(verdict: Verdict) -> bool:
@@ -418,7 +418,7 @@ def _unclear(verdict: Verdict) -> bool:
 
 
 _HEADS = {
-    "en": ("Confirmed", "Remembered", "Gaps", "none known", "Next step", "answer", "Tried"),
+    "en": ("Confirmed", "Remembered", "Gaps", "none", "Next step", "answer", "Tried"),
     "zh": ("已确认", "来自记忆", "尚缺", "暂无", "下一步", "回答", "已尝试"),
 }
 """Headings of an evolving report, and what is said where there is nothing below one."""
