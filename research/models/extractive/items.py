@@ -19,7 +19,7 @@ from research.models.extractive.table_words import SHARE
 from research.models.extractive.verdict import Verdict
 from research.models.extractive.whether import asks_whether
 from research.models.extractive.words import filler as fillers
-from research.text import content_tokens, tokens
+from research.text import content_tokens, has_cjk, tokens
 
 _BY_HEAD = {"boundar": BORDER, "xports": EXPORTS_TO, "mports": IMPORTS_FROM}
 """The list with the parts of a measure, by the words of its label."""
@@ -55,7 +55,10 @@ def of_people(question: Question, found: Sequence[Mention], targets: Sequence[Ta
     """Return the question as one for a share of a population; None if it asks for none, or a label explains all its words."""
     if not SHARE.search(question.text) or question.years or question.operation == "growth":
         return None
-    owner = next((each for each in found if each.written in each.names), found[0])
+    plain = [each for each in found if each.written in each.names]  # not `French`, which may be an item
+    if len(plain or found) > 1 and (plain or has_cjk(question.text)):
+        return None
+    owner = next(iter(plain), found[0])
     start, end = owner.place
     words = tuple(_words(f"{question.text[:start]} {question.text[end:]}"))
     shares = probabilities(masked(question.text))
