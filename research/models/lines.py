@@ -42,13 +42,13 @@ def too_long(host: str) -> ProviderError:
     return ProviderError(f"{host} sent an event longer than {LONGEST // 10**6} MB")
 
 
-def bounded(pieces: Iterable[bytes], what: str) -> Iterator[bytes]:
-    """Yield the pieces of a reply.  Raises `ProviderError`, which begins with `what`, when it is too long."""
+def bounded(pieces: Iterable[bytes], host: str) -> Iterator[bytes]:
+    """Yield the pieces of a reply.  Raises `ProviderError` when it is too long."""
     received = 0
     for piece in pieces:
         received += len(piece)
         if received > MOST_BYTES:
-            raise ProviderError(f"{what} longer than {MOST_BYTES // 10**6} MB")
+            raise ProviderError(f"the reply of {host} is longer than {MOST_BYTES // 10**6} MB")
         yield piece
 
 

@@ -77,7 +77,7 @@ class Server:
                     )
                     failure.at_work = connections.may_go_on(begun, response.status_code)
                     raise failure
-                texts = codecs.iterdecode(bounded(response.iter_bytes(), "Ollama sent a reply"), "utf-8-sig", "replace")
+                texts = codecs.iterdecode(bounded(response.iter_bytes(), "Ollama"), "utf-8-sig", "replace")
                 for text in counted_lines(filter(str.strip, lines(texts, "Ollama")), "Ollama"):
                     if text.strip() in ("[DONE]", "data: [DONE]"):
                         continue

@@ -176,7 +176,7 @@ class Service:
             yield text
 
     def _bounded(self, response: httpx2.Response) -> Iterator[bytes]:
-        return lines.bounded(response.iter_bytes(), f"the reply of {self.host} is")
+        return lines.bounded(response.iter_bytes(), self.host)
 
     def _lost(self, error: BaseException, begun: float) -> ProviderError:
         """Return the error for a failure below HTTP of a request that was sent then."""

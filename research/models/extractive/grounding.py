@@ -24,6 +24,7 @@ from research.models.extractive.question import (
     Operation,
     Question,
     Target,
+    implied_by,
     only_total,
     parse,
     together,
@@ -324,7 +325,8 @@ def _target(
         return (), tuple(dict.fromkeys([*(target.label for target in plain), *found.ranked]))
     if operation == "compare" and plain and _of_something_else(text, plain[0].label):
         return (), found.ranked
-    if clean and whole and (agreed or len(plain) > 1 or found.sure < doubted):
+    implied = bool(plain) and plain[0].label == implied_by(text)
+    if clean and whole and (agreed or implied or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
     enough = OVERRULE if ranked else AGREE if agreed else ACCEPT

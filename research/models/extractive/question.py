@@ -198,6 +198,13 @@ def _implied(mark: re.Match[str], labels: list[str]) -> list[str]:
     return [implied] if implied and not (labels and implied == "Area, total") else labels
 
 
+def implied_by(text: str) -> str:
+    """Return the label of the measure that a comparative or superlative is of: `poorer`; empty if it says none."""
+    lower = text.lower()
+    mark = patterns.SUPERLATIVE.search(lower) or patterns.COMPARATIVE.search(lower)
+    return _IMPLIED.get(mark.group(), "") if mark else ""
+
+
 def _superlative(lower: str, found: Sequence[Found]) -> re.Match[str] | None:
     """Return the first superlative that is not a part of a concept."""
     hedged = [span for label, span in found if label in HEDGED]

@@ -27,7 +27,7 @@ from research.models.extractive.free import free
 from research.models.extractive.grounding import understood
 from research.models.extractive.members import among
 from research.models.extractive.own import better
-from research.models.extractive.patterns import COMPARATIVE, SUM, WEIGHS
+from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
@@ -206,7 +206,15 @@ class Solver:
         if self.finder.actions:
             return self._more()
         if len(pairs) != len(subjects):
-            return self._end()
+            given = [
+                Finding(fact.subject, targets[0], fact)
+                for fact in self.evidence.facts
+                if fact.subject in subjects and fact.label_years and fit(fact, targets[0]) >= MATCH
+            ]
+            inside = [each for each in given if min(years or (0,)) <= each.fact.label_years[0] <= max(years or (0,))]
+            if inside and not GROWTH.search(self.question.text.lower()):  # each year of a time is asked for
+                return self._end(list({each.fact.line: each for each in inside}.values()))
+            return self._end(closest=tuple({each.fact.line: each.fact for each in given}.values()))
         findings = [finding for pair in pairs for finding in pair]
         for before, after in pairs:
             if obstacle := hindrance([before.fact, after.fact]):
