@@ -22,7 +22,6 @@ from research.citations.marks import (
     around_code,
     normalised,
     statements,
-    uncited,
     without_marks,
 )
 from research.quantities import quantities
@@ -68,6 +67,7 @@ _SITE = re.compile(
 
 _COUNTED = "".join(sign for sign in SYMBOLS.values() if not sign.isascii())
 """Signs before the number of statements that have a verdict."""
+_ASKS = ("?", "？", ":", "：")
 
 
 class Report(Struct, frozen=True):
@@ -85,24 +85,28 @@ class Report(Struct, frozen=True):
 
     @property
     def statements(self) -> list[Statement]:
-        """Return the sentences and table rows of the report, with the numbers that each cites."""
-        found = statements(self.body)
-        return [each for each in found if (not each.heading or each.numbers) and _states(without_marks(each.text))]
-
-    @property
-    def uncited(self) -> tuple[str, ...]:
-        """Return the statements with a figure or a name that cite nothing."""
-        return tuple(each for each in uncited(self.body) if _states(each))
+        """Return what the report states, in sentences and table rows, with the numbers that each cites."""
+        paragraphs = frozenset(self.body.split("\n\n"))
+        found = (each for each in statements(self.body) if each.numbers or not each.heading)
+        return [each for each in found if _states(each, each.text in paragraphs)]
 
 
-def _states(text: str) -> bool:
-    """Return whether a line is no metadata, count of verdicts, foot of a page, head of a table or row that lost its table."""
-    counted = re.search(rf"[{_COUNTED}] \d", text) is not None
-    if counted or " | " in text or text.rstrip("*_ ").endswith((".", "!", "?", "。", "！", "？")):
-        return not counted
-    for each in reversed(quantities(text)):
+def _states(statement: Statement, alone: bool) -> bool:
+    """Return whether a line is no metadata, count of verdicts, foot of a page, head of a table or row that lost its table.
+
+    Nor is it a question or a heading: a line `alone` without a full stop and a figure, or one that ends in a colon.
+    """
+    text = without_marks(statement.text).rstrip("*_ ")
+    if re.search(rf"[{_COUNTED}] \d", text) or (text.endswith(_ASKS) and not statement.numbers):
+        return False
+    if " | " in text or text.endswith((".", "!", "?", "。", "！", "？")):
+        return True
+    found = quantities(text)
+    for each in reversed(found):
         text = f"{text[: each.start]} {text[each.end :]}"
-    head = all(word[0].isupper() for word in re.findall(r"[^\W\d_]+", text))
+    head = all(word[0].isupper() for word in re.findall(r"[^\W\d_]+", text)) or (
+        alone and all(each.weak for each in found) and not statement.numbers
+    )
     data = len(re.findall(r"(?:^|\s)[^\W\d_][^:：;；]{0,30}[:：](?=\s|$)", text)) > 2
     said = [word for word in content_tokens(text) if len(word) > 1]
     return not (head or data) and len(said) > (0 if has_cjk(text) else 1)

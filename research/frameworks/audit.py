@@ -94,14 +94,10 @@ class _Trial:
         self._opened: dict[str, int] = {}
         self._beside: dict[int, list[int]] = {}
         """The documents that were read for single statements, by the statement's place."""
-        uncited = set(report.uncited)
         self._all = report.statements
-        kept = [
-            i for i, each in enumerate(self._all) if each.numbers or without_marks(each.text).strip("*_ ") in uncited
-        ]
         again = given.again
-        self._kept = {place: n for n, place in enumerate(kept[:MOST_STATEMENTS], 1) if n in again or not again}
-        """Number of each checkable statement, by its place among all."""
+        self._kept = {n - 1: n for n in range(1, min(len(self._all), MOST_STATEMENTS) + 1) if n in again or not again}
+        """Number of each statement that is checked, by its place among all."""
         if again:
             self._all = [replace(each, numbers=()) for each in self._all]
         self._cited = Counter(n for place in self._kept for n in set(self._all[place].numbers))
@@ -109,7 +105,7 @@ class _Trial:
         self.wanted: list[_Wanted] = [(n, report.sources[n - 1]) for n in used[:most]]
         self.sources = {n: self._unread(n, report.sources[n - 1]) for n in used}
         with speaking(run.language):
-            self.notes = tuple(self._notes(len(kept), len(used) - len(self.wanted)))
+            self.notes = tuple(self._notes(len(self._all), len(used) - len(self.wanted)))
 
     def record(self, title: str) -> Record:
         """Return what was found."""

@@ -134,6 +134,24 @@ def test_what_the_library_has_under_a_label_confirms_or_refutes(
     assert verdicts(audit(report, workbench=bench))[: len(expected)] == expected
 
 
+def test_every_sentence_that_states_something_is_counted(bench: Workbench) -> None:
+    report = (
+        "Notes on two neighbours\n\nOslo is the capital of Norway. What next? The mill is old.\n\n"
+        "- Trade rests on timber\n- The rivers freeze in winter.\n\n"
+        "| Country | Speech |\n|---|---|\n| Norway | Sami |\n\nTwo more words:\n\n- Hardly anyone farms there."
+    )
+    view = audit(report, workbench=bench)
+    assert [each.text for each in view.statements.values()] == [
+        "Oslo is the capital of Norway.",
+        "The mill is old.",
+        "Trade rests on timber",
+        "The rivers freeze in winter.",
+        "Norway | Sami",
+        "Hardly anyone farms there.",
+    ]
+    assert "1 of 6 statements confirmed, 0 wrong, 5 not checked." in view.report
+
+
 def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbench) -> None:
     report = "\n\n".join(f"The old mill of Alder Creek ground {n} tonnes of oats." for n in range(1_000, 1_103))
     view = audit(report, workbench=bench)
