@@ -142,12 +142,13 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
         lines = lines[-1:] if TIMES.search(asked[0].text) else lines[1:]
     elif (
         not verdict.chosen
-        and operation in ("lookup", "compare")
+        and (operation in ("lookup", "compare") or (operation == "growth" and not verdict.computed))
         and not (shown.question.relation and counts(asked[0].text))
         and len(asked) == 1 < len(shown.findings) <= (TIED if shown.question.relation else len(lines))
     ):
         return joint.join(
-            f"{bare(each.fact.label) if single else each.subject} {plain_of(each.fact)}" for each in shown.findings
+            f"{_name_of(each, shown.findings) if single else each.subject} {plain_of(each.fact)}"
+            for each in shown.findings
         )
     if (
         verdict.question.targets[:1]
@@ -161,6 +162,12 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     if operation == "growth" and len(asked) == 2 and len(lines) == 1:
         said = [*(plain_of(f.fact) for f in shown.findings if str(year_of(f.fact)) in asked[0].text), *said]
     return joint.join(dict.fromkeys(said)) if len(said) == len(asked) and all(said) else ""
+
+
+def _name_of(finding: Finding, among: Sequence[Finding]) -> str:
+    """Return what tells a figure from others of the same subject: its year in a series, or its label."""
+    series = len({bare(each.fact.label) for each in among}) == 1 and year_of(finding.fact)
+    return str(series) if series else bare(finding.fact.label)
 
 
 def _bold(line: str, asked: Asked, verdict: Verdict) -> str:

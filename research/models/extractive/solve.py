@@ -213,7 +213,8 @@ class Solver:
             ]
             inside = [each for each in given if min(years or (0,)) <= each.fact.label_years[0] <= max(years or (0,))]
             if inside and not GROWTH.search(self.question.text.lower()):  # each year of a time is asked for
-                return self._end(list({each.fact.line: each for each in inside}.values()))
+                years_of = {(each.subject, each.fact.label_years): each for each in inside}
+                return self._end([years_of[key] for key in sorted(years_of)])
             return self._end(closest=tuple({each.fact.line: each.fact for each in given}.values()))
         findings = [finding for pair in pairs for finding in pair]
         for before, after in pairs:
