@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from research.exports import Format
 
 
+_FORMATS = ("md", "html", "pdf", "docx", "bib", "ris", "csl", "json", "jsonl")
+
+
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("export", "write a run to a file", run)
     add_run_argument(command)
-    command.add_argument(
-        "--format", default="md", choices=["md", "html", "pdf", "docx", "bib", "ris", "csl", "json", "jsonl"]
-    )
+    command.add_argument("--format", choices=_FORMATS, help="default: that of the file's ending, or else md")
     command.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
 
 
@@ -28,6 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the run in the chosen format."""
     from research.exports import FORMATS
 
+    ending = (arguments.output or "").rpartition(".")[2].lower()
+    arguments.format = arguments.format or (ending if ending in _FORMATS else "md")
     kind = FORMATS[arguments.format]
     target = writable(arguments.output) if arguments.output else None
     if target is None and kind.binary and sys.stdout.isatty():

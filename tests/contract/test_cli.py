@@ -370,6 +370,8 @@ def test_show_replay_and_export_agree_on_a_run(cli: Cli, script: Script, tmp_pat
     report = (tmp_path / "again.md").read_text("utf-8")
     assert report == (tmp_path / "run.md").read_text("utf-8")
     assert report.startswith("---\ntitle: ")
+    assert cli("export", run, "-o", str(tmp_path / "again.html")).status == 0
+    assert (tmp_path / "again.html").read_text("utf-8").lower().startswith("<!doctype html>")
     assert "## References\n\n[1] Japan · People and Society (the CIA World Factbook)." in report
     assert json.loads(cli("export", run, "--format", "json").out) == ran
     lines = cli("export", run, "--format", "jsonl").out.splitlines()

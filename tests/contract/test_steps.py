@@ -53,6 +53,10 @@ MEMBERS = [
     ("How long is the border between Norway and Russia?", "Russia 191 km"),
     ("What share of Chile's exports goes to China?", "China 39%"),
     ("What share of Peru's population speaks Quechua?", "Quechua (official) 13.6%"),
+    ("Which neighbours of France have a larger population than Spain?", "Germany 84,012,284; Italy 60,924,851"),
+    ("How many neighbours of China have a larger area than Mongolia?", "3"),
+    ("How long is the border between the US and Canada?", "Canada 8,891 km"),
+    ("What share of Kenya's population is Muslim?", "Muslim 10.9%"),
     ("Does Switzerland border Liechtenstein?", "Yes."),
     ("Does Spain border Germany?", "No."),
 ]

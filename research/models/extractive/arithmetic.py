@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec import Struct
 
 from research._util.amounts import Amount, code, unlike
 from research._util.amounts import amount as read_amount
@@ -16,28 +17,36 @@ from research.models.extractive.verdict import Finding, Hindrance
 from research.search.library.comparisons import adds_up
 
 _MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]{0,80}?)\s{1,9}(?P<figure>\d[\d,.]{0,40})\s{0,9}(?:km|%)")
-_ASIDE = re.compile(r"\([^()]{0,300}\)")
+_REMARK = re.compile(r"\([^()%]{0,300}\)")
+"""Matches a remark, not the shares of the parts of an item."""
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
 
 
+class Item(Struct, frozen=True):
+    """An item of a list with figures; the parts of a border with one country are one item."""
+
+    figure: float
+    text: str
+    """As written: `Belgium 133 km`."""
+
+
+def items_of(value: str) -> dict[str, Item]:
+    """Return the items of a list such as `Austria 801 km; Russia (northeast) 4,133 km and Russia (northwest) 46 km` by name."""
+    found: dict[str, Item] = {}
+    for match in _MEMBER.finditer(_REMARK.sub(lambda aside: " " * len(aside[0]), value)):
+        name = match["name"].strip().removeprefix("and ")
+        item = Item(float(match["figure"].replace(",", "").rstrip(".")), value[slice(*match.span())].strip())
+        if first := found.get(name):
+            item = Item(first.figure + item.figure, f"{first.text} {item.text}")
+        found[name] = item
+    return found
+
+
 def members_of(lists: Sequence[Finding]) -> dict[str, float]:
-    """Parse lists such as `Austria 801 km; Belgium 133 km`; return the names that are in all of them, with figures."""
-    tables = [
-        {m["name"].strip(): float(m["figure"].replace(",", "").rstrip(".")) for m in _MEMBER.finditer(f.fact.value)}
-        for f in lists
-    ]
-    return {name: figure for name, figure in tables[0].items() if all(name in table for table in tables)}
-
-
-def items_of(value: str) -> dict[str, str]:
-    """Return the items of a list with figures, as written, by their names: `Belgium 133 km`."""
-    return {match["name"].strip(): match.group().strip() for match in _MEMBER.finditer(value)}
-
-
-def item_count(value: str) -> int:
-    """Return how many items with figures a list has."""
-    return len(_MEMBER.findall(_ASIDE.sub(" ", value)))
+    """Return the names that are in all of these lists, with the figures of the first."""
+    first, *others = (items_of(each.fact.value) for each in lists)
+    return {name: item.figure for name, item in first.items() if all(name in other for other in others)}
 
 
 def amount_of(fact: Fact) -> Amount | None:
@@ -87,7 +96,7 @@ def hindrance(facts: Sequence[Fact], *, measures: bool = True) -> Hindrance | No
     """Return why figures cannot be compared or added: one figure only, other units, or other `measures` if these count."""
     if len(facts) < 2 or len({(fact.title, fact.line) for fact in facts}) < len(facts):
         return Hindrance("same")
-    if any(amount_of(fact) is None or item_count(fact.value) > 1 for fact in facts):
+    if any(amount_of(fact) is None or len(items_of(fact.value)) > 1 for fact in facts):
         return Hindrance("number")
     units = unlike(amounts_of(facts))
     if units:

@@ -364,6 +364,7 @@ def verdict(found: Verdict) -> Verdict:
         derived=derived,
         hindrance=hindrance,
         led=tuple(map(_lead, found.led)),
+        limit=found.limit and msgspec.structs.replace(found.limit, name=subject(found.limit.name)),
     )
 
 

@@ -36,7 +36,7 @@ _ASIDE = re.compile(r"\([^()]*\)?")
 
 def of_pair(question: Question, targets: Sequence[Target]) -> Question | None:
     """Return the question as one for what a list about one country says of another; None if it does not ask for that."""
-    names, pair = question.names, masked(question.text, "Ξ")
+    names, pair = question.names, masked(question.text, "Ξ").replace("the Ξ", "Ξ")
     label = next((target.label for target in targets if target.label), "")
     target = next((each for head, each in _BY_HEAD.items() if head in label), None)
     if target is None or len(names) < 2 or not _PAIR.search(pair):
@@ -62,7 +62,7 @@ def of_people(question: Question, found: Sequence[Mention], targets: Sequence[Ta
     start, end = owner.place
     words = tuple(_words(f"{question.text[:start]} {question.text[end:]}"))
     shares = probabilities(masked(question.text))
-    label = max(_PEOPLE, key=lambda each: shares[each])
+    label = max(_PEOPLE, key=lambda each: (sum(stem(word) in _said(each) for word in words), shares[each]))
     likeliest = max(filter(None, shares), key=lambda each: shares[each])
     given = any(target.label == label for target in targets)
     if likeliest != label and not given and all(stem(word) in _said(likeliest) for word in words):
@@ -92,7 +92,7 @@ def answer(finder: Finder, subject: str, target: Target) -> Verdict:
     if finder.actions or found is None:
         return finder.more() if finder.actions else finder.end()
     items, text = items_of(found.fact.value), finder.question.text
-    hits = {usual(name) or name: item for name, item in items.items() if _is_asked(name, target)}
+    hits = {usual(name) or name: item.text for name, item in items.items() if _is_asked(name, target)}
     whole = target.given and target.label == BORDER.label and bool(items)
     if asks_whether(text):
         if whole and len(target.item) == 1:

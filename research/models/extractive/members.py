@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from research._util.amounts import Amount
 from research.models.extractive.arithmetic import amount_of, comparison, hindrance, in_order, items_of, members_of
 from research.models.extractive.finding import Finder
+from research.models.extractive.patterns import COMPARATIVE
+from research.models.extractive.places import mentions
 from research.models.extractive.question import Target
 from research.models.extractive.ranked import fits
 from research.models.extractive.rankings import threshold
 from research.models.extractive.table_words import rank_of
-from research.models.extractive.verdict import Finding, Verdict
+from research.models.extractive.verdict import Bound, Finding, Verdict
 
 MOST = 20
 """Most members to look up."""
@@ -27,31 +28,50 @@ def counts(text: str) -> bool:
     return _COUNTS.search(text) is not None
 
 
+_THAN = re.compile(r"\bthan (?:(?:that of|in|the|does|is) )*$|比$", re.I)
+"""Matches before the country that the members are compared with."""
+_HOW = re.compile(
+    rf"比[^，。？]{{1,12}}?(?:(?P<zh_most>[多大高长富])|(?P<zh_least>[少小低短穷]))|{COMPARATIVE.pattern}"
+)
+"""Matches how they are compared."""
+
+
+def bound_of(text: str) -> Bound | None:
+    """Return the limit that a question sets: an amount, or the figure of a country."""
+    how = _HOW.search(text.lower())
+    for mention in mentions(text) if how else ():
+        if how and _THAN.search(text[: mention.place[0]]):
+            return Bound(above=bool(how["most"] or how["zh_most"]), name=mention.names[0])
+    above, below = threshold(text.lower())
+    return Bound(above=above is not None, amount=above or below) if above or below else None
+
+
 def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
     """Return the answer about the members that the lists of all subjects have, or the next steps."""
-    lists = [finder.find(subject, relation) for subject in subjects]
+    q, limit = finder.question, bound_of(finder.question.text)
+    owners = [each for each in subjects if limit is None or each != limit.name] or subjects
+    lists = [finder.find(each, relation) for each in owners]
     if finder.actions:
         return finder.more()
     group = tuple(finding for finding in lists if finding)
-    if len(group) != len(subjects):
+    if not group or len(group) != len(lists):
         return finder.end()
     members = members_of(group)
-    q = finder.question
-    limit = threshold(q.text.lower())
-    if not members or (q.operation == "count" and not any(limit)):
+    if not members or (q.operation == "count" and not limit):
         return finder.end(group)
     if q.pick and q.pick.target is None:
         ordered, rank = sorted(members, key=members.__getitem__, reverse=q.pick.most), rank_of(q.text)
         if rank > len(ordered):
             return finder.end()
-        named = tuple(replace(each, item=items_of(each.fact.value)[ordered[rank - 1]]) for each in group)
+        named = tuple(replace(each, item=items_of(each.fact.value)[ordered[rank - 1]].text) for each in group)
         return _of_member(finder, ordered[rank - 1], targets, named)
-    if len(members) == 1 and not any(limit):
+    if len(members) == 1 and not limit:
         return _of_member(finder, next(iter(members)), targets, group)
     by = q.pick.target if q.pick and q.pick.target else targets[0]
     year = q.years[0] if q.years else None
-    chooses = q.pick is not None or any(limit)
-    figures = [finder.find_named(member, by, year, numeric=chooses) for member in list(members)[:MOST]]
+    chooses = q.pick is not None or limit is not None
+    names = dict.fromkeys([*list(members)[:MOST], *([limit.name] if limit and limit.name else [])])
+    figures = [finder.find_named(name, by, year, numeric=chooses) for name in names]
     if finder.actions:
         return finder.more()
     found = [finding for finding in figures if finding]
@@ -59,7 +79,7 @@ def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], re
         return finder.end(found, group=group if found else ())
     if len(found) > 1 and (obstacle := hindrance([finding.fact for finding in found])):
         return finder.end(found, hindrance=obstacle)
-    if any(limit):
+    if limit:
         return _past(finder, found, group, limit)
     finder.compute(comparison(found, q), "Find out which one it is.")
     if finder.actions:
@@ -79,18 +99,13 @@ def _of_member(finder: Finder, member: str, targets: Sequence[Target], group: tu
     return finder.end() if None in findings else finder.end([f for f in findings if f], chosen=member, group=group)
 
 
-def _past(
-    finder: Finder, found: Sequence[Finding], group: tuple[Finding, ...], limit: tuple[Amount | None, Amount | None]
-) -> Verdict:
-    """Return the members whose figures are past a limit; nothing if it has another unit than they."""
-    above, below = limit
-    bound = above or below
-    amounts = [amount_of(finding.fact) for finding in found]
-    if bound is None or not all(amount and fits(bound, amount) for amount in amounts):
+def _past(finder: Finder, found: Sequence[Finding], group: tuple[Finding, ...], limit: Bound) -> Verdict:
+    """Return the members whose figures are past a limit; nothing if it has another unit than they, or is not known."""
+    with_amounts = [(each, amount) for each in found if (amount := amount_of(each.fact))]
+    bound = limit.amount or next((amount for each, amount in with_amounts if each.subject == limit.name), None)
+    if bound is None or not all(fits(bound, amount) for _, amount in with_amounts):
         return finder.end()
-    passes = [
-        finding
-        for finding, amount in zip(found, amounts, strict=True)
-        if amount and (amount.value > bound.value if above else amount.value < bound.value)
-    ]
-    return finder.end(in_order(passes, most=above is not None), group=(*group, *found))
+    sign = 1 if limit.above else -1
+    passes = [each for each, amount in with_amounts if sign * amount.value > sign * bound.value]
+    limit = Bound(above=limit.above, amount=bound, name=limit.name)
+    return finder.end(in_order(passes, most=limit.above), group=(*group, *found), limit=limit)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from research._util.amounts import Amount
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question, Target
 from research.models.extractive.rankings import Ranking, Row
@@ -93,6 +94,15 @@ class TableAnswer(Struct, frozen=True):
         return self.rows.facts[:1]
 
 
+class Bound(Struct, frozen=True):
+    """A limit that figures are compared with."""
+
+    above: bool
+    amount: Amount | None = None
+    name: str = ""
+    """The country whose figure it is."""
+
+
 class Lead(Struct, frozen=True):
     """The country that a description in the question means, with the lines that say so."""
 
@@ -163,6 +173,8 @@ class Verdict(Struct, frozen=True):
     """The measure calculated from the two findings."""
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
+    limit: Bound | None = None
+    """What the findings are past, of all those in the group."""
     holds: bool | None = None
     """The answer to a question for yes or no about an item of a list."""
     table: tuple[TableAnswer, ...] = ()

@@ -8,16 +8,15 @@ from decimal import Decimal
 
 from research._util.amounts import plain, rounded
 from research.models.extractive import chinese, whether
-from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, item_count, year_of
+from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, items_of, year_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import a_measure, measure, superlative, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.members import counts
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import Question
-from research.models.extractive.rankings import threshold
 from research.models.extractive.table_words import rank_of
-from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
+from research.models.extractive.verdict import Bound, Derived, Finding, Lead, Reading, Verdict
 from research.models.extractive.write_ranked import limit_of, over_all
 from research.models.extractive.write_table import tabular
 
@@ -235,7 +234,7 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += _understood(shown.question, w)
     quoted = [note(fact) for fact in verdict.facts]
-    if shown.missing and not shown.question.relation:
+    if shown.missing and (shown.limit or not shown.question.relation):
         head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
     memory_note = _memory(verdict.facts, remembered, w)
     return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
@@ -494,12 +493,12 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
     lists = [f for f in verdict.group if f.target == q.relation] or list(verdict.findings)
     if q.operation == "count" and not members:
         found = verdict.findings[0]
-        count = item_count((found.fact.source or found.fact).value)
+        count = len(items_of((found.fact.source or found.fact).value))
         return [w["count"].format(subject=found.subject, count=count), _sentence(found, w)]
     shown = {f.fact for f in members}
     rest = [_sentence(f, w) for f in verdict.findings if f.fact not in shown]
     if members:
-        head = _of_all(verdict, members, w) if verdict.chosen else _past(verdict, members, w)
+        head = _past(verdict, verdict.limit, members, w) if verdict.limit else _of_all(verdict, members, w)
         return [head, *rest, *(_plainly(each, w) for each in lists), _members(members, w)]
     if not verdict.chosen:
         figures = all(each.fact.quantity for each in verdict.findings) and len(verdict.findings) > 1
@@ -519,15 +518,18 @@ def _of_all(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> 
     )
 
 
-def _past(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> str:
-    """Return how many members are past the limit of the question, and which."""
-    above, below = threshold(verdict.question.text.lower())
-    bound, label = above or below, bare(members[0].fact.label)
-    names = chinese.listed([f"**{each.subject}**" for each in verdict.findings], w)
-    limit = w["above" if above else "below"].format(limit=limit_of(bound, label, w)) if bound else ""
-    count = f"**{len(verdict.findings)}**" if counts(verdict.question.text) else str(len(verdict.findings))
+def _past(verdict: Verdict, limit: Bound, members: Sequence[Finding], w: dict[str, str]) -> str:
+    """Return how many members are past the limit of the question, and which; the table below has the sources."""
+    label, count = bare(members[0].fact.label), str(len(verdict.findings))
+    said = limit_of(limit.amount, label, w) if limit.amount else ""
+    named = f" ({limit.name})" if limit.name and w["language"] == "en" else f"（{limit.name}）" if limit.name else ""
     return w["past"].format(
-        a_label=a_measure(w, label), label=label, limit=limit, names=names or "–", count=count, all=len(members)
+        count=f"**{count}**" if counts(verdict.question.text) else count,
+        all=sum(each.subject != limit.name for each in members),
+        a_label=a_measure(w, label),
+        label=label,
+        limit=w["above" if limit.above else "below"].format(limit=f"{said}{named}"),
+        names=chinese.listed([f"**{each.subject}**" for each in verdict.findings], w) or "–",
     )
 
 
@@ -553,7 +555,7 @@ def _bold(value: str) -> str:
     """Set a value in bold, or its start; leave long values unchanged."""
     head = re.match(r"[^;(；（]{1,60}(?=[;(；（]|$)", value)
     rest = value[head.end() :] if head else ""
-    several = item_count(value) > 1 if ";" in value else "," in re.sub(r"\([^()]*\)", "", rest)
+    several = len(items_of(value)) > 1 if ";" in value else "," in re.sub(r"\([^()]*\)", "", rest)
     if several:  # the first of several is not the answer
         return f"**{value}**" if len(value) <= _IN_BOLD else value
     return f"**{value[: len(value) - len(rest)].strip()}** {rest}".strip().replace("** ;", "**;") if head else value
