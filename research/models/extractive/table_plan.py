@@ -25,7 +25,7 @@ from research.models.extractive.table_cover import per_time, uncovered, uneven
 from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, GROUPED
 from research.models.extractive.table_measure import Measured
-from research.models.extractive.table_nouns import added
+from research.models.extractive.table_nouns import added, figures
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.table_words import Limit
@@ -89,6 +89,8 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     """Return what to calculate, from the table that fits the question best; None if none clearly does."""
     named = [table for table in tables if table.file.partition(" › ")[0].casefold() in question.casefold()]
     read = [found for table in named or tables if table.rows and (found := _Planner(question, table).read())]
+    spoken = _columns_said(question, named or tables)
+    read = [each for each in read if isinstance(each, Doubt) or spoken <= _columns_said(question, [each.table])]
     plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: -plan.score)
     if not plans:
         return next((each for each in read if isinstance(each, Doubt)), None)
@@ -96,6 +98,12 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     if len(equal) > 1:
         return Doubt(tuple(each.table.file for each in equal))
     return plans[0]
+
+
+def _columns_said(question: str, tables: Sequence[PTable]) -> set[str]:
+    """Return the words of a question that name columns of figures: a salary is no revenue where another table has one."""
+    owned = {own for table in tables for column in figures(table) for own in column.words if own not in GENERIC}
+    return {word for word in words_of(question) if any(same(word, own) for own in owned)}
 
 
 class _Planner(Measured):
