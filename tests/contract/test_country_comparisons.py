@@ -44,6 +44,11 @@ pytestmark = pytest.mark.examples(3)
         ("What is the second most populous country in Africa?", "**Ethiopia** has the second highest total population"),
         ("Which country has the 7th largest population in the world?", "**Brazil** has the seventh highest"),
         ("非洲人口第二多的国家是哪个？", "**埃塞俄比亚**的总人口在非洲第二多"),
+        (
+            "Which European countries have more people than Spain?",
+            "(Spain): Germany, United Kingdom, France and Italy.",
+        ),
+        ("How many countries have a higher life expectancy than Italy?", "**13** countries in the world"),
         ("What is the capital of the European Union?", "**Brussels (Belgium), Strasbourg (France)"),
     ],
 )

@@ -132,6 +132,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     if (first := shown.ranked) and first.ranking.kind == "top" and asked[0].kind != "number":
         between = joint if first.ranking.first == 1 else "、" if has_cjk(text) else ", "
         return between.join(row.name for row in first.rows) if first.count <= TIED else ""
+    if first and first.ranking.kind == "count" and not counts(asked[0].text):
+        return ("、" if has_cjk(text) else ", ").join(row.name for row in first.rows) if first.count <= TIED else ""
     lines = [
         line for line in text.split(_EVIDENCE)[0].splitlines() if "**" in line and not line.startswith(("|", "- "))
     ]

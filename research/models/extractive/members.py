@@ -9,13 +9,11 @@ from msgspec.structs import replace
 
 from research.models.extractive.arithmetic import amount_of, comparison, hindrance, in_order, items_of, members_of
 from research.models.extractive.finding import Finder
-from research.models.extractive.patterns import COMPARATIVE
-from research.models.extractive.places import mentions
 from research.models.extractive.question import Target
 from research.models.extractive.ranked import fits
-from research.models.extractive.rankings import threshold
+from research.models.extractive.rankings import Bound, bound_of
 from research.models.extractive.table_words import rank_of
-from research.models.extractive.verdict import Bound, Finding, Verdict
+from research.models.extractive.verdict import Finding, Verdict
 
 MOST = 20
 """Most members to look up."""
@@ -26,24 +24,6 @@ _COUNTS = re.compile(r"\bhow many\b|\bnumber of\b|几个|多少个", re.I)
 def counts(text: str) -> bool:
     """Return whether a question asks how many members there are, not which."""
     return _COUNTS.search(text) is not None
-
-
-_THAN = re.compile(r"\bthan (?:(?:that of|in|the|does|is) )*$|比$", re.I)
-"""Matches before the country that the members are compared with."""
-_HOW = re.compile(
-    rf"比[^，。？]{{1,12}}?(?:(?P<zh_most>[多大高长富])|(?P<zh_least>[少小低短穷]))|{COMPARATIVE.pattern}"
-)
-"""Matches how they are compared."""
-
-
-def bound_of(text: str) -> Bound | None:
-    """Return the limit that a question sets: an amount, or the figure of a country."""
-    how = _HOW.search(text.lower())
-    for mention in mentions(text) if how else ():
-        if how and _THAN.search(text[: mention.place[0]]):
-            return Bound(above=bool(how["most"] or how["zh_most"]), name=mention.names[0])
-    above, below = threshold(text.lower())
-    return Bound(above=above is not None, amount=above or below) if above or below else None
 
 
 def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:

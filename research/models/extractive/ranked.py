@@ -8,10 +8,12 @@ from decimal import Decimal
 from msgspec.structs import replace
 
 from research._util.amounts import Amount, code, written
-from research.models.extractive.evidence import Evidence
+from research.models.extractive.arithmetic import amount_of
+from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import as_query
 from research.models.extractive.places import usual
+from research.models.extractive.question import Target
 from research.models.extractive.rankings import TITLE, Ranking, Table, address, measure, table
 from research.models.extractive.verdict import Coverage, Ranked, Verdict
 
@@ -68,7 +70,7 @@ def _answered(finder: Finder, ranking: Ranking, label: str, found: Sequence[Tabl
         top = _top(ranking, label, found)
         return (top, False) if top else None
     if ranking.kind == "count":
-        return _count(ranking, label, found)
+        return _count(finder, ranking, label, found)
     return _total(finder, ranking, label, found)
 
 
@@ -131,15 +133,20 @@ def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked | None:
     )
 
 
-def _count(ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
-    """Return the countries past the threshold; None if it has another unit than the figures."""
-    limit = ranking.above or ranking.below
-    if limit is None or not fits(limit, found[0].rows[0].amount):
+def _count(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
+    """Return the countries past the limit; None if it has another unit than the figures, or a step must be taken first."""
+    limit, heads = ranking.limit, tuple[Fact, ...]()
+    if limit and limit.name:
+        other = finder.find_named(limit.name, Target(label, exact=True), numeric=True)
+        amount = amount_of(other.fact) if other else None
+        limit, heads = replace(limit, amount=amount), (other.fact,) if other else ()
+    if limit is None or limit.amount is None or not fits(limit.amount, found[0].rows[0].amount):
         return None
-    value = limit.value
+    sign = 1 if limit.above else -1
     states = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
-    kept = [row for row in states if (row.amount.value > value if ranking.above else row.amount.value < value)]
-    return Ranked(ranking, label, tuple(kept), len(kept), covered=_covered(found)), False
+    kept = [row for row in states if sign * row.amount.value > sign * limit.amount.value]
+    ranking = replace(ranking, limit=limit)
+    return Ranked(ranking, label, tuple(kept), len(kept), covered=_covered(found), heads=heads), False
 
 
 def fits(limit: Amount, of: Amount) -> bool:

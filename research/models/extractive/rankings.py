@@ -165,6 +165,17 @@ def is_group(name: str) -> bool:
     return any(each.pattern.fullmatch(name.lower()) for each in groups())
 
 
+class Bound(Struct, frozen=True):
+    """A limit that figures are compared with."""
+
+    above: bool
+    amount: Amount | None = None
+    name: str = ""
+    """The country whose figure it is."""
+    without: str = ""
+    """The question without that country."""
+
+
 class Ranking(Struct, frozen=True):
     """What is asked of all countries of a place."""
 
@@ -177,8 +188,8 @@ class Ranking(Struct, frozen=True):
     most: bool = True
     first: int = 1
     """How many countries are asked for."""
-    above: Amount | None = None
-    below: Amount | None = None
+    limit: Bound | None = None
+    """What the figures of the countries must be past."""
     worst: bool = False
     """Whether the worst is asked for, which is the highest only where more is worse."""
     sure: bool = False
@@ -220,7 +231,8 @@ class Table(Struct, frozen=True):
 
 def asked(q: Question) -> Ranking | None:
     """Return what the question asks of all countries of a place; None if it asks for something else."""
-    before, comma, rest = q.text.lower().rpartition(",")
+    limit = bound_of(q.text)
+    before, comma, rest = (limit.without if limit else q.text).lower().rpartition(",")
     text = _OF_THEM.sub("of the ", before) + comma + rest
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
     bare = masked = text
@@ -237,23 +249,35 @@ def asked(q: Question) -> Ranking | None:
     if q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
         return None
     kind, most, first = _kind(text, place)
+    if limit and limit.name:
+        kind = "count" if _ASKS.search(text) or _COUNT.search(text) else None
     if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may have the union's own figure
         return None
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
     words = tuple(token for token in dict.fromkeys(tokens(bare)) if _telling(token))
     known = set(tokens(" ".join(labels))) | _OF_REGIONS
     known |= set(tokens(" ".join(group.pattern.findall(q.text.lower())))) if group else set()
-    if any(not set(tokens(name)) <= known for name in q.names):
+    if any(not set(tokens(name)) <= known for name in q.names if not limit or (usual(name) or name) != limit.name):
         return None  # a name that is no region: the question is about a thing, or about a given group
     label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(masked)
     if not label and kind == "count" and re.search(r"\d\D{0,12}(?:people|inhabitants|人)", text):
         label = "Population, total"
-    above, below = threshold(text) if kind == "count" else (None, None)
-    if kind == "count" and above is None and below is None:
+    limit = limit if kind == "count" else None
+    if kind == "count" and limit is None:
         return None
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
     return Ranking(
-        kind, place or WORLD, label, words, most, first, above, below, "worst" in text, sure, group, rank_of(text)
+        kind,
+        place or WORLD,
+        label,
+        words,
+        most,
+        first,
+        limit if kind == "count" else None,
+        "worst" in text,
+        sure,
+        group,
+        rank_of(text),
     )
 
 
@@ -297,6 +321,25 @@ def _left(q: Question, label: str) -> set[str]:
     held = set(tokens(label))
     said = [word for t in q.targets for word in (*t.words, *t.beside, *t.near)]
     return {word for word in said if _telling(word) and word not in held | _OF_REGIONS}
+
+
+_THAN = re.compile(r"\bthan (?:(?:that of|in|the|does|is) )*$|比$", re.I)
+"""Matches before the country that the members are compared with."""
+_HOW = re.compile(
+    rf"比[^，。？]{{1,12}}?(?:(?P<zh_most>[多大高长富])|(?P<zh_least>[少小低短穷]))|{patterns.COMPARATIVE.pattern}"
+)
+"""Matches how they are compared."""
+
+
+def bound_of(text: str) -> Bound | None:
+    """Return the limit that a question sets: an amount, or the figure of a country."""
+    how = _HOW.search(text.lower())
+    for mention in mentions(text) if how else ():
+        if how and _THAN.search(text[: mention.place[0]]):
+            rest = _THAN.sub("", text[: mention.place[0]]) + text[mention.place[1] :]
+            return Bound(above=bool(how["most"] or how["zh_most"]), name=mention.names[0], without=rest)
+    above, below = threshold(text.lower())
+    return Bound(above=above is not None, amount=above or below, without=text) if above or below else None
 
 
 def threshold(text: str) -> tuple[Amount | None, Amount | None]:

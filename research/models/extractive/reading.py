@@ -10,6 +10,7 @@ from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.passages import Page, alike, keys
 from research.models.extractive.prose import CITED, Prose
 from research.models.extractive.scoring import SURE, Scorer, Sentence
+from research.models.extractive.spelling import negated
 from research.models.extractive.verdict import Reading
 from research.quantities import quantities
 
@@ -42,7 +43,8 @@ def read(prose: Prose) -> Reading | None:
     if not ranked or ranked[0].probability < _CLOSE:
         return None
     first = ranked[0]
-    stated = first.probability > SURE
+    opposite = negated(wanted.text)  # what was spent is not what is unspent
+    stated = first.probability > SURE and opposite <= set(re.findall(r"[\w-]+", first.fact.line.lower()))
     best = [said for said in ranked if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)

@@ -212,7 +212,7 @@ class Solver:
                 if fact.subject in subjects and fact.label_years and fit(fact, targets[0]) >= MATCH
             ]
             inside = [each for each in given if min(years or (0,)) <= each.fact.label_years[0] <= max(years or (0,))]
-            if inside and not GROWTH.search(self.question.text.lower()):  # each year of a time is asked for
+            if len(inside) > 1 and not GROWTH.search(self.question.text.lower()):  # each year of a time is asked for
                 years_of = {(each.subject, each.fact.label_years): each for each in inside}
                 return self._end([years_of[key] for key in sorted(years_of)])
             return self._end(closest=tuple({each.fact.line: each.fact for each in given}.values()))

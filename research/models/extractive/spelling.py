@@ -29,6 +29,12 @@ def spelt(text: str, said: Set[str]) -> tuple[str, tuple[tuple[str, str], ...]]:
     return text, tuple(found)
 
 
+def negated(text: str) -> set[str]:
+    """Return the words that negate another one: *unspent*, *nonresident*, but not *understand*."""
+    found = re.finditer(r"\b(?:un|non)-?([a-z]{4,})\b", text.lower())
+    return {match[0] for match in found if match[1] in _english()}
+
+
 @cache
 def _english() -> SpellChecker:
     from spellchecker import SpellChecker

@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from research._util.amounts import Amount
 from research.models.extractive.evidence import Fact
 from research.models.extractive.question import Question, Target
-from research.models.extractive.rankings import Ranking, Row
+from research.models.extractive.rankings import Bound, Ranking, Row
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import Rows
 
@@ -92,15 +91,6 @@ class TableAnswer(Struct, frozen=True):
     def facts(self) -> tuple[Fact, ...]:
         """The lines to keep in a report."""
         return self.rows.facts[:1]
-
-
-class Bound(Struct, frozen=True):
-    """A limit that figures are compared with."""
-
-    above: bool
-    amount: Amount | None = None
-    name: str = ""
-    """The country whose figure it is."""
 
 
 class Lead(Struct, frozen=True):

@@ -15,9 +15,10 @@ from research.models.extractive.evidence import Fact, note
 from research.models.extractive.members import counts
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import Question
+from research.models.extractive.rankings import Bound
 from research.models.extractive.table_words import rank_of
-from research.models.extractive.verdict import Bound, Derived, Finding, Lead, Reading, Verdict
-from research.models.extractive.write_ranked import limit_of, over_all
+from research.models.extractive.verdict import Derived, Finding, Lead, Reading, Verdict
+from research.models.extractive.write_ranked import over_all, past
 from research.models.extractive.write_table import tabular
 
 _WORDS = {
@@ -521,14 +522,12 @@ def _of_all(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> 
 def _past(verdict: Verdict, limit: Bound, members: Sequence[Finding], w: dict[str, str]) -> str:
     """Return how many members are past the limit of the question, and which; the table below has the sources."""
     label, count = bare(members[0].fact.label), str(len(verdict.findings))
-    said = limit_of(limit.amount, label, w) if limit.amount else ""
-    named = f" ({limit.name})" if limit.name and w["language"] == "en" else f"（{limit.name}）" if limit.name else ""
     return w["past"].format(
         count=f"**{count}**" if counts(verdict.question.text) else count,
         all=sum(each.subject != limit.name for each in members),
         a_label=a_measure(w, label),
         label=label,
-        limit=w["above" if limit.above else "below"].format(limit=f"{said}{named}"),
+        limit=past(limit, label, w),
         names=chinese.listed([f"**{each.subject}**" for each in verdict.findings], w) or "–",
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from research._util.amounts import Amount
 from research.models.extractive import chinese
-from research.models.extractive.rankings import Row
+from research.models.extractive.rankings import Bound, Row
 from research.models.extractive.verdict import Coverage, Ranked
 
 TIED = 8
@@ -38,10 +38,10 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         if found.territories:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
     elif ranking.kind == "count":
-        limit = ranking.above or ranking.below
-        said = w["above" if ranking.above else "below"].format(limit=limit_of(limit, found.label, w)) if limit else ""
-        names = _listed(found.rows[:NAMED]) + (" …" if len(found.rows) > NAMED else "") or "–"
-        lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names, **named))
+        said = past(ranking.limit, found.label, w) if ranking.limit else ""
+        names = chinese.listed([row.name for row in found.rows[:NAMED]], w) + (" …" if len(found.rows) > NAMED else "")
+        lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", **named))
+        lines += [_table(found, named, w)] if found.rows else []
     else:
         cited = found.heads or tuple(each.fact for each in (found.rows or found.covered))
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
@@ -69,12 +69,12 @@ def _top(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
 
 def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     """Return a table of the countries in order; equal figures have the same rank."""
-    rows = (*found.before, *found.rows, *found.after)
+    rows = (*found.before, *found.rows[:NAMED], *found.after)
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
     one = (
-        len(found.covered) == 1 and not found.ranking.group
+        len(found.covered) == 1 and not found.ranking.group and found.ranking.kind == "top"
     )  # no list states the rank among the countries of several lists
     heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
@@ -91,7 +91,15 @@ def _listed(rows: Sequence[Row]) -> str:
     return "; ".join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
 
 
-def limit_of(limit: Amount, label: str, w: dict[str, str]) -> str:
+def past(limit: Bound, label: str, w: dict[str, str]) -> str:
+    """Return what figures are past: `above 30,000,000`, `below 5.5 % (Spain)`."""
+    said = _limit(limit.amount, label, w) if limit.amount else ""
+    name = _named(limit.name, w)
+    said += (f"（{name}）" if w["language"] == "zh" else f" ({name})") if name else ""
+    return w["above" if limit.above else "below"].format(limit=said)
+
+
+def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
     """Return a threshold as it is written."""
     value, unit = f"{limit.value:,f}", limit.unit
     text = value.rstrip("0").rstrip(".") if "." in value else value
