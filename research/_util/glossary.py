@@ -11,6 +11,10 @@ from typing import Any
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
 
+_COVERED = re.compile(
+    r".+ in (?P<place>[^:]+): (?P<have>\d+) of (?P<all>\d+) countries have a figure(?:, (?P<years>\d{4}(?: to \d{4})?))?"
+)
+
 
 @cache
 def terms(table: str) -> dict[str, Any]:
@@ -54,6 +58,20 @@ def chinese_places(name: str) -> tuple[str, ...]:
     """
     found = (*_territories().get(name.casefold().removeprefix("the "), ()), terms("place").get(name, ""))
     return tuple(sorted(filter(None, found), key=len, reverse=True))
+
+
+def coverage(line: str) -> str:
+    """Return in Chinese what a comparison says of how many countries have a figure; empty for any other line.
+
+    >>> coverage("Airports in South America: 12 of 12 countries have a figure, 2024 to 2025")
+    '南美洲12个国家中，12个有数据（2024至2025年）'
+    """
+    found = _COVERED.match(line)
+    place = terms("place").get(found["place"]) if found else ""
+    if not found or not place:
+        return ""
+    years = f"（{'至'.join(found['years'].split(' to '))}年）" if found["years"] else ""
+    return f"{place}{found['all']}个国家中，{found['have']}个有数据{years}"
 
 
 @cache
