@@ -11,9 +11,7 @@ from typing import Any
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
 
-_COVERED = re.compile(
-    r".+ in (?P<place>[^:]+): (?P<have>\d+) of (?P<all>\d+) countries have a figure(?:, (?P<years>\d{4}(?: to \d{4})?))?"
-)
+_COVERED = re.compile(r".+ in ([^:]+): (\d+) of (\d+) countries have a figure(?:, (\d{4}(?: to \d{4})?))?")
 
 
 @cache
@@ -61,17 +59,12 @@ def chinese_places(name: str) -> tuple[str, ...]:
 
 
 def coverage(line: str) -> str:
-    """Return in Chinese what a comparison says of how many countries have a figure; empty for any other line.
-
-    >>> coverage("Airports in South America: 12 of 12 countries have a figure, 2024 to 2025")
-    '南美洲12个国家中，12个有数据（2024至2025年）'
-    """
+    """Return in Chinese how many countries have a figure, as the head of a comparison says; empty for any other line."""
     found = _COVERED.match(line)
-    place = terms("place").get(found["place"]) if found else ""
-    if not found or not place:
+    if found is None or found[1] not in terms("place"):
         return ""
-    years = f"（{'至'.join(found['years'].split(' to '))}年）" if found["years"] else ""
-    return f"{place}{found['all']}个国家中，{found['have']}个有数据{years}"
+    years = f"（{found[4].replace(' to ', '至')}年）" if found[4] else ""
+    return f"{terms('place')[found[1]]}{found[3]}个国家中，{found[2]}个有数据{years}"
 
 
 @cache

@@ -59,6 +59,9 @@ def said(report: str) -> str:
         ("奥地利有几个邻国？", "**奥地利**：陆地邻国：捷克402公里、德国801公里", "8"),
         ("波兰第二长的边界是和哪个国家的？", "波兰：陆地邻国：**斯洛伐克517公里** [1]。", "斯洛伐克517公里"),
         ("智利出口中有多少比例到中国？", "智利：主要出口伙伴：**中国39%** [1]。", "中国39%"),
+        ("德国的人口比法国多吗？", "**是。**\n\n**德国**的总人口更多：**84,012,284人**", "德国"),
+        ("瑞士的面积比奥地利大吗？", "**否。**\n\n**奥地利**的总面积更大：**83,871平方公里**", "否。"),
+        ("肯尼亚人口中基督徒占多少？", "**肯尼亚**：宗教：“Christian 85.5%", ""),
         ("挪威的最高点是哪里？", "**挪威**：最高点：**Galdhopiggen 2,469米**", "Galdhopiggen 2,469米"),
         ("越南的语言有哪些？", "**越南**：语言：“Vietnamese (official);", ""),
         ("火星的人口是多少？", "来源没有回答这个问题。", ""),
@@ -112,6 +115,8 @@ def test_a_country_whose_name_begins_like_a_city_is_named() -> None:
 def test_a_count_over_all_countries_and_an_answer_without_a_name(bench: Workbench) -> None:
     view = research.run("非洲有多少个国家的人口超过5000万？", workbench=bench)
     assert "非洲有 **9**个国家的总人口超过5000万人：" in view.report
+    view = research.run("非洲有多少个国家的面积超过100万平方公里？", workbench=bench)
+    assert "非洲有 **12**个国家的总面积超过100万平方公里：" in view.report
 
 
 @pytest.mark.parametrize(

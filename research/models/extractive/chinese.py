@@ -316,7 +316,8 @@ def limit(text: str, words: dict[str, str], of: str) -> str:
     match = _AMOUNT.fullmatch(text)
     if words["language"] != "zh" or match is None:
         return text
-    template = _template(match["money"] or match["unit"].strip(), glossary.english_label(of)) or "{}"
+    unit = match["money"] or match["unit"].strip()
+    template = _template(unit, glossary.english_label(of)) or f"{{}}{unit}"
     return _filled(template, _scaled(Decimal(match["digits"].replace(",", ""))))[0]
 
 

@@ -64,7 +64,8 @@ def of_people(question: Question, found: Sequence[Mention], targets: Sequence[Ta
     shares = probabilities(masked(question.text))
     label = max(_PEOPLE, key=lambda each: shares[each])
     likeliest = max(filter(None, shares), key=lambda each: shares[each])
-    given = any(target.label == label for target in targets)
+    # No Chinese word can be found among the English ones of such a list.
+    given = any(target.label == label for target in targets) or (likeliest == label and has_cjk(question.text))
     if likeliest != label and not given and all(stem(word) in _said(likeliest) for word in words):
         return None
     return _as_item(question, owner.names[0], Target(label), words, given=given)

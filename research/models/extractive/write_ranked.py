@@ -38,11 +38,11 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         if len(found.rows) > ranking.first > 1:
             lines.append(w["last_tied"])
         if found.territories:
-            lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
+            lines.append(w["not_ranked"].format(rows=_listed(found.territories, w)))
     elif ranking.kind == "count":
         limit = ranking.above or ranking.below
         said = w["above" if ranking.above else "below"].format(limit=limit_of(limit, found.label, w)) if limit else ""
-        names = _listed(found.rows[:NAMED]) + (" …" if len(found.rows) > NAMED else "") or "–"
+        names = _listed(found.rows[:NAMED], w) + (" …" if len(found.rows) > NAMED else "") or "–"
         lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names, **named))
     else:
         cited = found.heads or (tuple(row.fact for row in found.rows) or found.covered)
@@ -76,9 +76,8 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
-    one = (
-        len(found.covered) == 1 and not found.ranking.group
-    )  # no list states the rank among the countries of several lists
+    # No list states the rank among the countries of several lists.
+    one = len(found.covered) == 1 and not found.ranking.group
     heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:
@@ -90,8 +89,8 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _listed(rows: Sequence[Row]) -> str:
-    return "; ".join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
+def _listed(rows: Sequence[Row], w: dict[str, str]) -> str:
+    return w["besides"].join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
 
 
 def limit_of(limit: Amount, label: str, w: dict[str, str]) -> str:
@@ -106,9 +105,8 @@ def limit_of(limit: Amount, label: str, w: dict[str, str]) -> str:
 
 def _covered(line: Fact, w: dict[str, str]) -> str:
     """Return how many countries of a region have a figure, and of which years, in the words of the list."""
-    said, _, _ = line.line.partition(";")
-    translated = glossary.coverage(said) if w["language"] == "zh" else ""
-    return w["figures"].format(said=translated or said, n=line.n)
+    translated = glossary.coverage(line.line) if w["language"] == "zh" else ""
+    return w["figures"].format(said=translated or line.line.partition(";")[0], n=line.n)
 
 
 def _named(place: str, w: dict[str, str]) -> str:
