@@ -11,6 +11,8 @@ from typing import Any
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
 
+_COVERED = re.compile(r".+ in ([^:]+): (\d+) of (\d+) countries have a figure(?:, (\d{4}(?: to \d{4})?))?")
+
 
 @cache
 def terms(table: str) -> dict[str, Any]:
@@ -54,6 +56,15 @@ def chinese_places(name: str) -> tuple[str, ...]:
     """
     found = (*_territories().get(name.casefold().removeprefix("the "), ()), terms("place").get(name, ""))
     return tuple(sorted(filter(None, found), key=len, reverse=True))
+
+
+def coverage(line: str) -> str:
+    """Return in Chinese how many countries have a figure, as the head of a comparison says; empty for any other line."""
+    found = _COVERED.match(line)
+    if found is None or found[1] not in terms("place"):
+        return ""
+    years = f"（{found[4].replace(' to ', '至')}年）" if found[4] else ""
+    return f"{terms('place')[found[1]]}{found[3]}个国家中，{found[2]}个有数据{years}"
 
 
 @cache

@@ -84,6 +84,8 @@ class Cell(Struct, frozen=True):
     how: str = ""
     """The query that returned it."""
     rank: Rank | None = None
+    item: str = ""
+    """What a list calls it: the Spain of `Spain 646 km; Italy 476 km`."""
 
     @property
     def short(self) -> frozenset[str]:
@@ -217,11 +219,12 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
     for at, (item, plain, figure) in enumerate(items):
         years = _YEAR.findall(" ".join(BRACKETS.findall(item) or BRACKETS.findall(value)[-1:]))
         year = next(iter(dated or years), 0)
-        own = words(plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")) - unnamed()
+        called = plain[: figure.start] + (plain[figure.end :] if len(items) > 1 else "")
+        own = words(called) - unnamed()
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
         around = f"{label} {source.title} {item.replace('/', ' per ')}"
-        yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic)
+        yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic, item=called.strip())
 
 
 def only(text: str) -> Quantity | None:
@@ -356,7 +359,7 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     parts = [part for title in titles for part in re.split(" · |, ", title)]
     names = tuple(dict.fromkeys([*parts, *(name for cell in cells for name in cell.names)]))
     if has_cjk(text) and any(not has_cjk(name) for name in names):
-        text = _in_english(text, names)
+        text = _in_english(text, (*names, *dict.fromkeys(cell.item for cell in cells)))
     text, ranks = without_ranks(_rates(text)) if any(cell.rank for cell in cells) else (_rates(text), ())
     found = quantities(text)
     figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
@@ -374,21 +377,17 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
 @lru_cache(maxsize=4_096)
 def _in_english(text: str, names: tuple[str, ...]) -> str:
     """Return a Chinese claim with English labels, names and cities in place of the Chinese ones, the longest first."""
-    own = {term: name for name in names for term in chinese_places(name)}
-    english, known = _english()
-    pieces = known.split(text)
-    pieces[1::2] = [f" {own.get(term) or english[term]} " for term in pieces[1::2]]
-    for term in sorted(own, key=len, reverse=True):
-        pieces[::2] = [piece.replace(term, f" {own[term]} ") for piece in pieces[::2]]
-    return "".join(pieces)
+    english, known = _english(names)
+    return known.sub(lambda term: f" {english[term[0]]} ", text)
 
 
-@cache
-def _english() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return the English of Chinese labels and cities, and a pattern of these."""
+@lru_cache(maxsize=256)
+def _english(names: tuple[str, ...]) -> tuple[dict[str, str], re.Pattern[str]]:
+    """Return the English of Chinese labels, cities and names, and a pattern of these: 罗马尼亚 begins like 罗马."""
     found = {term: name for name, term in terms("city").items()} | english_labels()
     found |= {term: term for term in listed("per") if len(term) > 2}  # not the 人口 of 人口密度
-    return found, re.compile(f"({'|'.join(map(re.escape, sorted(found, key=len, reverse=True)))})")
+    found |= {term: name for name in names for term in chinese_places(name)}
+    return found, re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
 
 
 @cache
@@ -453,10 +452,13 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
     years = _paired(claim.years, len(figures))
     said, near = words(f"{claim.text}\n{context}"), frozenset[str]()
     named = frozenset(word for cell in scope for word in cell.label)
+    heads = frozenset(word for cell in scope for word in words(cell.written))
     chosen: list[Cell] = []
     held: list[bool] = []
     for at, figure in enumerate(figures):
-        near = _near(claim.text, figures, at) & named or near
+        new = _near(claim.text, figures, at) & named
+        if new:  # what is said of the first item of a list is said of the others
+            near = new if new & heads else new | near & heads
         own = [
             cell
             for cell in scope
@@ -464,7 +466,8 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
             and (years[at] in (None, cell.year) or not (cell.year or len(figures) == 1))
             and (len(figures) == 1 or cell.label <= near)
         ]
-        mine = _closest([cell for cell in own if _is_of(cell, owners[at], said)], claim.text)
+        mine = [cell for cell in own if _is_of(cell, owners[at], said) and _in_order(cell, claim.text.casefold())]
+        mine = _closest(mine, claim.text)
         right = [cell for cell in mine if cell.states(figure)]
         if not mine or len({each.label for each in mine}) > 1 or 0 < len(right) < len(mine):
             return None
@@ -485,6 +488,12 @@ def _is_of(cell: Cell, owner: Sequence[str], said: frozenset[str]) -> bool:
     if cell.names:
         return cell.names[0] in owner and set(owner) <= set(cell.names)
     return not cell.topic or bool(cell.topic & said)
+
+
+def _in_order(cell: Cell, text: str) -> bool:
+    """Return whether a text in lower case has a name before the item of its list: exports of France to Spain are of France."""
+    item = text.rfind(cell.item.casefold()) if cell.item else -1
+    return item < 0 or not cell.names or text.find(cell.names[0].casefold()) <= item
 
 
 def _returned(

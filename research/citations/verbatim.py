@@ -11,6 +11,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from research._util.amounts import SCALES
+from research._util.glossary import coverage
 from research._util.sentences import sentences_of, unwrapped
 from research.citations.language import listed, pattern, says, unnamed, words
 from research.quantities.units import unit_at
@@ -114,6 +115,8 @@ def stated(source: Source) -> Iterator[Sentence]:
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence)
+                if translated := coverage(sentence):
+                    yield Sentence(translated, sentence)
                 first, _, more = sentence.partition("; ")
                 if more[:1].isdigit() and ": " in first:  # `Ships: 3 sold in 2024; 2 without crew`
                     yield Sentence(first, sentence)

@@ -12,7 +12,7 @@ import msgspec
 from research._util import amounts, glossary
 from research._util.glossary import terms
 from research.models.extractive.evidence import Fact
-from research.models.extractive.names import countries, is_country, key
+from research.models.extractive.names import countries, key
 from research.models.extractive.rankings import Row
 from research.models.extractive.table_words import ranked
 from research.models.extractive.verdict import Derived, Finding, Lead, Ranked, Verdict
@@ -42,24 +42,15 @@ _SCALES = (("万亿", 12), ("亿", 8), ("万", 4))
 
 def subject(name: str) -> str:
     """Return the Chinese name of a country, region or other subject of the Factbook."""
-    if name in terms("place"):
-        return str(terms("place")[name])
-    code = key(name)
-    return _territories().get(code, name) if is_country(code) else name
+    return str(terms("place").get(name) or _cldr("territories").get(key(name), name))
 
 
 @cache
-def _territories() -> dict[str, str]:
+def _cldr(table: str) -> dict[str, str]:
+    """Return the Chinese names of all territories or currencies by their codes."""
     from babel import Locale
 
-    return dict(Locale("zh").territories)
-
-
-@cache
-def _currencies() -> dict[str, str]:
-    from babel import Locale
-
-    return dict(Locale("zh").currencies)
+    return dict(getattr(Locale("zh"), table))
 
 
 def label(text: str) -> str:
@@ -83,7 +74,7 @@ def value(text: str, of: str = "") -> str:
     ('85.2岁（2024年估计）', '3.732万亿美元', '“arid; hot”')
     """
     if match := _MONEY.fullmatch(text):
-        currency = _currencies().get(match["code"])
+        currency = _cldr("currencies").get(match["code"])
         return f"{currency}（{match['code']}）" if currency else f"“{text}”"
     for mark in ";,":
         found = [_piece(piece.strip(), of) for piece in re.split(rf"{mark} (?![^()]{{0,200}}\))", text)]
@@ -246,7 +237,7 @@ def thought(text: str) -> str:
 def listed(names: Sequence[str], words: dict[str, str]) -> str:
     """Return names as a list: `德国、法国和意大利`, `Chad, Mali and Niger`."""
     joint, last = ("、", "和") if words["language"] == "zh" else (", ", " and ")
-    return last.join(filter(None, [joint.join(names[:-1]), names[-1]]))
+    return last.join(filter(None, [joint.join(names[:-1]), *names[-1:]]))
 
 
 _OF_TWO = {"the most": "more", "the fewest": "fewer"}
@@ -256,7 +247,8 @@ def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False
     """Return how the highest or lowest is said of the label, which may be in Chinese: `the longest`; of `two`, `the longer`."""
     english = glossary.english_label(of)
     pairs = (pair for pair, starts in terms("most").items() if english.startswith(tuple(starts)))
-    found = words[next(pairs, "most/least")].split("/")[0 if most else 1]
+    pair = next(pairs, "most/least")
+    found = words.get(pair, pair).split("/")[0 if most else 1]
     if two:
         return _OF_TWO.get(found, found.replace("最", "更").replace("est", "er"))
     return ranked(found, rank, chinese=words["language"] == "zh")
@@ -324,7 +316,8 @@ def limit(text: str, words: dict[str, str], of: str) -> str:
     match = _AMOUNT.fullmatch(text)
     if words["language"] != "zh" or match is None:
         return text
-    template = _template(match["money"] or match["unit"].strip(), glossary.english_label(of)) or "{}"
+    unit = match["money"] or match["unit"].strip()
+    template = _template(unit, glossary.english_label(of)) or f"{{}}{unit}"
     return _filled(template, _scaled(Decimal(match["digits"].replace(",", ""))))[0]
 
 

@@ -129,13 +129,13 @@ _NAMES = {
     "per_area": "ratio",
     "minus": "minus",
     "plus": "made_sum",
-    "product": "portion",
+    "product": "ratio",
     "rest_product": "rest",
     "gap_product": "made_gap",
     "rest": "outside",
     "inverse": "ratio",
-    "years": "made_span",
-    "months": "made_span",
+    "years": "ratio",
+    "months": "ratio",
 }
 """The sentence for each kind; see `write.py`."""
 

@@ -146,7 +146,7 @@ def grounded(question: Question) -> Question:
     if measured := with_measure(named, text_of(question), measure):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
-    item = items.of_pair(named, targets)
+    item = items.of_pair(named, [*(target.label for target in targets), *nearest[:1]])
     if item is None and all(target.label in _LOOSE or items.lists(target.label) for target in targets):
         item = items.of_people(named, found, targets)
     if item:

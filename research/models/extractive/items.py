@@ -34,10 +34,10 @@ _ASIDE = re.compile(r"\([^()]*\)?")
 """Matches a remark such as `(official)`."""
 
 
-def of_pair(question: Question, targets: Sequence[Target]) -> Question | None:
+def of_pair(question: Question, labels: Sequence[str]) -> Question | None:
     """Return the question as one for what a list about one country says of another; None if it does not ask for that."""
     names, pair = question.names, masked(question.text, "Ξ").replace("the Ξ", "Ξ")
-    label = next((target.label for target in targets if target.label), "")
+    label = next(filter(None, labels), "")
     target = next((each for head, each in _BY_HEAD.items() if head in label), None)
     if target is None or len(names) < 2 or not _PAIR.search(pair):
         return None
@@ -64,7 +64,8 @@ def of_people(question: Question, found: Sequence[Mention], targets: Sequence[Ta
     shares = probabilities(masked(question.text))
     label = max(_PEOPLE, key=lambda each: (sum(stem(word) in _said(each) for word in words), shares[each]))
     likeliest = max(filter(None, shares), key=lambda each: shares[each])
-    given = any(target.label == label for target in targets)
+    # No Chinese word can be found among the English ones of such a list.
+    given = any(target.label == label for target in targets) or (likeliest == label and has_cjk(question.text))
     if likeliest != label and not given and all(stem(word) in _said(likeliest) for word in words):
         return None
     return _as_item(question, owner.names[0], Target(label), words, given=given)
@@ -119,7 +120,8 @@ def _is_asked(name: str, target: Target) -> bool:
 def _words(text: str) -> list[str]:
     """Return the words of a question for a share that may name what it is the share of."""
     ignored = filler() | fillers() | WEAK
-    return [word for word in content_tokens(SHARE.sub(" ", text)) if word not in ignored]
+    said = content_tokens(SHARE.sub(" ", text))  # the segmenter may take two words that say nothing for one: 中有
+    return [word for word in said if word not in ignored and not (has_cjk(word) and ignored.issuperset(word))]
 
 
 def _said(label: str) -> frozenset[str]:

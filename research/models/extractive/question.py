@@ -152,6 +152,8 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     if borders:
         take(borders)
         superlative = superlative or comparative
+        if superlative:
+            take(superlative)
         found = [(label, span) for label, span in found if label != BORDER.label]
     names = tuple(dict.fromkeys(name for name, (a, b) in proper if not all(taken[a:b])))
     words, beside, near = _rest(text, taken, proper, found)
@@ -404,15 +406,11 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
         return Pick(Target(_IMPLIED[word]), most)  # `the youngest population`
     if near is not None:
         return Pick(Target(near), most)
-    if word in ("longest", "shortest") and (
-        "border" in lower[end:] or "frontier" in lower[end:] or "bound" in lower[end:]
-    ):
+    if re.search("longest|shortest|[长短]", word) and re.search("border|frontier|bound|[边国]界|边境", lower[end:]):
         return Pick(None, most)
-    if word in _IMPLIED and (word not in ("largest", "biggest", "smallest", "tiniest") or not after):
-        return Pick(Target(_IMPLIED[word]), most)
-    if word in _IMPLIED and re.match(
-        r"\s*(?:of (?:its|the|their) )?(?:land )?(?:countr|nation|state|neighb|one\b|border)", lower[end:]
-    ):
+    things = r"\s*(?:of (?:its|the|their) )?(?:land )?(?:countr|nation|state|neighb|one\b|border)"
+    other = after and word in ("largest", "biggest", "smallest", "tiniest") and not re.match(things, lower[end:])
+    if word in _IMPLIED and not other:
         return Pick(Target(_IMPLIED[word]), most)
     return Pick(Target(found[-1][0] if found else _IMPLIED.get(word, "Area, total")), most)
 

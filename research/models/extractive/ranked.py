@@ -15,7 +15,7 @@ from research.models.extractive.fitting import as_query
 from research.models.extractive.places import usual
 from research.models.extractive.question import Target
 from research.models.extractive.rankings import TITLE, Ranking, Table, address, measure, table
-from research.models.extractive.verdict import Coverage, Ranked, Verdict
+from research.models.extractive.verdict import Ranked, Verdict
 
 PAGES = 4
 """Most pages of one comparison to read."""
@@ -177,6 +177,5 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     return Ranked(ranking, label, shown, covered=_covered(found), heads=heads, value=written(result, like)), computed
 
 
-def _covered(found: Sequence[Table]) -> tuple[Coverage, ...]:
-    first = (next(head for head in each.heads if "countries have a figure" in head.line) for each in found)
-    return tuple(Coverage(each.place, each.have, each.all, line) for each, line in zip(found, first, strict=True))
+def _covered(found: Sequence[Table]) -> tuple[Fact, ...]:
+    return tuple(next(head for head in each.heads if "countries have a figure" in head.line) for each in found)

@@ -82,9 +82,9 @@ _ASKS = re.compile(
 _OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
 _MOST = re.compile(
     rf"{patterns.START}(?:{patterns.MOST}|worst|most often|maximum){patterns.END}|之最|居首|"
-    r"第一|第[二三四五六七八九十][高多大长]|前[\d两三四五六七八九十]"
+    r"第一|前[\d两三四五六七八九十]"
 )
-_LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}|第[二三四五六七八九十][低少小短]")
+_LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}")
 _PLAIN = re.compile(
     r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
     r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
@@ -114,7 +114,7 @@ _MEDIAN = re.compile(r"\bmedian\b(?! age)|中位数")
 _LINE = re.compile(
     r"(?P<name>.{1,300}) \((?:rank (?P<rank>\d{1,30})(?:, (?:highest|lowest))?|(?P<territory>territory))\)"
 )
-_SHARE = re.compile(r"(?P<have>\d{1,30}) of (?P<all>\d{1,30}) countries have a figure")
+_SHARE = re.compile(r"(?P<have>\d{1,30}) of \d{1,30} countries have a figure")
 _IGNORED = frozenset(
     "host hold holder home top rank ranked ranking order first best worst name list which country nation state place "
     "land continent region latest newest number going proven known estimated often gets burn produce use has "
@@ -221,10 +221,8 @@ class Row(Struct, frozen=True):
 class Table(Struct, frozen=True):
     """The rows of a comparison that were read, and how many countries it has."""
 
-    place: str
     rows: tuple[Row, ...]
     have: int
-    all: int
     heads: tuple[Fact, ...]
     """The lines with the number of countries, the sum and the mean."""
 
@@ -392,4 +390,4 @@ def table(facts: Sequence[Fact], label: str, place: str) -> Table | None:
         if match and amount:
             rows[match["name"]] = Row(match["name"], int(match["rank"] or 0), amount, fact)
     heads = tuple(fact for fact in lines if not _LINE.fullmatch(fact.label))
-    return Table(place, tuple(rows.values()), int(head["have"]), int(head["all"]), heads)
+    return Table(tuple(rows.values()), int(head["have"]), heads)

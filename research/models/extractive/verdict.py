@@ -40,15 +40,6 @@ class Derived(Struct, frozen=True):
     value: str
 
 
-class Coverage(Struct, frozen=True):
-    """How many of a region's countries have a figure, and the line that says so."""
-
-    place: str
-    have: int
-    all: int
-    fact: Fact
-
-
 class Ranked(Struct, frozen=True):
     """What was found over all countries of a place."""
 
@@ -64,8 +55,8 @@ class Ranked(Struct, frozen=True):
     """The next countries."""
     territories: tuple[Row, ...] = ()
     """Territories with a figure beyond the last country's, which are not ranked."""
-    covered: tuple[Coverage, ...] = ()
-    """How many countries of the place, or of each of its regions, have a figure."""
+    covered: tuple[Fact, ...] = ()
+    """The lines that say how many countries of the place, or of each of its regions, have a figure."""
     without: tuple[str, ...] = ()
     """The members of a group that no list has a figure of."""
     heads: tuple[Fact, ...] = ()
@@ -77,7 +68,7 @@ class Ranked(Struct, frozen=True):
     def facts(self) -> tuple[Fact, ...]:
         """The lines to cite."""
         rows = (*self.before, *self.rows, *self.after, *self.territories)
-        heads = (*(each.fact for each in self.covered), *self.heads)
+        heads = (*self.covered, *self.heads)
         return tuple(dict.fromkeys([*heads, *(row.fact for row in rows)]))
 
 

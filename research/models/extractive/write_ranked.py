@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from research._util import glossary
 from research._util.amounts import Amount
 from research.models.extractive import chinese
+from research.models.extractive.evidence import Fact
 from research.models.extractive.rankings import Bound, Row
-from research.models.extractive.verdict import Coverage, Ranked
+from research.models.extractive.verdict import Ranked
 
 TIED = 8
 """Most names of countries with the same figure to list."""
@@ -36,14 +38,14 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         if len(found.rows) > ranking.first > 1:
             lines.append(w["last_tied"])
         if found.territories:
-            lines.append(w["not_ranked"].format(rows=_listed(found.territories)))
+            lines.append(w["not_ranked"].format(rows=_listed(found.territories, w)))
     elif ranking.kind == "count":
         said = past(ranking.limit, found.label, w) if ranking.limit else ""
         names = chinese.listed([row.name for row in found.rows[:NAMED]], w) + (" …" if len(found.rows) > NAMED else "")
         lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", **named))
         lines += [_table(found, named, w)] if found.rows else []
     else:
-        cited = found.heads or tuple(each.fact for each in (found.rows or found.covered))
+        cited = found.heads or (tuple(row.fact for row in found.rows) or found.covered)
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
         lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
         lines += [_table(found, named, w)] if found.rows else []
@@ -52,7 +54,8 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
             lines.append(w["without"].format(names=chinese.listed([_named(name, w) for name in found.without], w)))
         return lines
     covered = [_covered(each, w) for each in found.covered]
-    divided = [w["regions"]] if {ranking.place, *(each.place for each in found.covered)} & _DIVIDED else []
+    places = " ".join([f" in {ranking.place}:", *(each.line for each in found.covered)])
+    divided = [w["regions"]] if any(f" in {name}:" in places for name in _DIVIDED) else []
     return [*lines, " ".join([*covered, *divided])]
 
 
@@ -73,9 +76,8 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
-    one = (
-        len(found.covered) == 1 and not found.ranking.group and found.ranking.kind == "top"
-    )  # no list states the rank among the countries of several lists
+    # No list states the rank among the countries of several lists.
+    one = len(found.covered) == 1 and not found.ranking.group and found.ranking.kind == "top"
     heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:
@@ -87,8 +89,8 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _listed(rows: Sequence[Row]) -> str:
-    return "; ".join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
+def _listed(rows: Sequence[Row], w: dict[str, str]) -> str:
+    return w["besides"].join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
 
 
 def past(limit: Bound, label: str, w: dict[str, str]) -> str:
@@ -109,13 +111,10 @@ def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
     return chinese.limit(joined, w, label)
 
 
-def _covered(each: Coverage, w: dict[str, str]) -> str:
-    """Return how many countries of a region have a figure, and of which years: in English in the words of the list."""
-    said, _, _ = each.fact.line.partition(";")
-    years = re.findall(r"\d{4}", said.partition(" countries have a figure")[2])
-    span = w["to"].format(a=years[0], b=years[-1]) if len(years) > 1 else "".join(years)
-    named = {"place": _named(each.place, w), "years": f"（{span}年）" if span else ""}
-    return w["figures"].format(said=said, have=each.have, all=each.all, n=each.fact.n, **named)
+def _covered(line: Fact, w: dict[str, str]) -> str:
+    """Return how many countries of a region have a figure, and of which years, in the words of the list."""
+    translated = glossary.coverage(line.line) if w["language"] == "zh" else ""
+    return w["figures"].format(said=translated or line.line.partition(";")[0], n=line.n)
 
 
 def _named(place: str, w: dict[str, str]) -> str:
