@@ -76,7 +76,7 @@ def answer(view: RunView) -> None:
     """Draw the short answer in large type, and the parts of the question that were not found."""
     if view.short and view.outcome not in UNFINISHED:
         with st.container(key="short-answer"):
-            st.markdown(plain(_with_figure(view)))
+            st.markdown(plain(with_figure(view)))
     if parts := missing(view):
         lines = [f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in parts]
         st.warning(
@@ -86,7 +86,7 @@ def answer(view: RunView) -> None:
         )
 
 
-def _with_figure(view: RunView) -> str:
+def with_figure(view: RunView) -> str:
     """Return the short answer; a name alone is followed by its figure in a chart of the report."""
     points = [point for chart in charts(view)[:1] for point in chart.points if point.subject == view.short]
     figure = max(points, key=lambda point: point.year or 0).written if points else ""
