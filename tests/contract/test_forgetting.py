@@ -11,7 +11,7 @@ from research.events import events as e
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold, forgotten
 from research.exports.progress import summary
-from research.types import Observation, Source, ToolCall
+from research.types import Observation, Outcome, Source, ToolCall
 from tests.long_run import of_round, report
 
 SOURCES = [
@@ -63,7 +63,7 @@ def test_a_version_lost_much_from_three_statements_and_a_third() -> None:
     assert (much.share, much.much) == (0.75, True)
 
 
-def run_with(*versions: str, agent: str = "main") -> RunView:
+def run_with(*versions: str, agent: str = "main", outcome: Outcome = "answered") -> RunView:
     call = ToolCall("main-1-1", "search", {"query": "Japan"})
     seen = Observation(call.id, "search", "", sources=tuple(SOURCES))
     events: list[e.Event] = [e.RunStarted(question="How many?", recipe=Recipe())]
@@ -73,7 +73,7 @@ def run_with(*versions: str, agent: str = "main") -> RunView:
         events.append(e.Asked(agent=agent, ask=number, round=number, purpose="act", model="m"))
         events.append(e.ReportUpdated(agent=agent, report=text))
     events += [e.ToolStarted(agent=agent, call=call), e.ToolFinished(agent=agent, observation=seen)]
-    events.append(e.RunFinished(status="completed", outcome="answered", answer="", report=versions[-1]))
+    events.append(e.RunFinished(status="completed", outcome=outcome, answer="", report=versions[-1]))
     return fold(events)
 
 
@@ -85,6 +85,12 @@ def test_the_loss_is_told_and_measured(agent: str) -> None:
     where = "" if agent == "main" else f"{agent}: "
     assert f"{where}the report of round 2 no longer contains 3 of 4 supported statements" in summary(view)
     assert measure(Question("q", "How many?"), view, lambda source: ()).report_kept == 1 - 3 / 5
+
+
+def test_a_refusal_is_not_told_as_a_loss() -> None:
+    assert "no longer contains" not in summary(
+        run_with("\n".join((PEOPLE, AREA, PERU, LIMA)), "", outcome="no_evidence")
+    )
 
 
 def test_runs_without_a_second_version_have_nothing_to_forget() -> None:
