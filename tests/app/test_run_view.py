@@ -564,6 +564,7 @@ def test_the_winner_of_a_comparison_is_shown_with_its_figure() -> None:
     )
     assert with_figure(view) == "Spain: 11.4%"
     assert with_figure(replace(view, short="Greece")) == "Greece"
+    assert with_figure(replace(view, citations=view.citations[1:], short="Italy")) == "Italy: 6.8%", "without a chart"
 
 
 def test_a_calculation_says_what_its_results_are() -> None:
