@@ -50,6 +50,10 @@ def test_moved_reworded_and_unmarked_statements_are_kept(kept: str) -> None:
     assert of(f"{PEOPLE}\n{PERU}", kept) == [Loss(2, 2)]
 
 
+def test_what_was_yet_to_be_verified_is_not_lost() -> None:
+    assert of(f"### Confirmed\n{AREA}\n### To verify\n{PEOPLE}\n{PERU}\n{LIMA}", AREA) == [Loss(2, 1)]
+
+
 def test_another_figure_is_a_loss_and_an_unsupported_statement_is_none() -> None:
     assert of(f"{PEOPLE}\nJapan has 9 people [1].\nMany live in Tokyo.", "Japan has a population of 5,000 [1].") == [
         Loss(2, 1, bare(PEOPLE))
