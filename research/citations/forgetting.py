@@ -45,8 +45,7 @@ class Loss(Struct, frozen=True):
 def losses(reports: Sequence[tuple[int, str]], sources: Sequence[Source]) -> list[Loss]:
     """Return what each version of a report lost, from the second on; `reports` are (round, text).
 
-    Supported is what the check of citations calls so, statement by statement, against all passages of the sources; what a
-    version itself has yet to verify is not.
+    Supported is what the check of citations calls so, against all passages; what a version itself has yet to verify is not.
     """
 
     @cache
