@@ -34,6 +34,10 @@ STOP_WORDS = frozenset(
 )
 """English and Chinese words that carry no topic."""
 
+PLANS = frozenset("to verify|gaps|next step|tried|待验证|缺口|尚缺|下一步|已尝试".split("|"))
+"""Headings of the sections that state no facts: what is missing, planned and tried."""
+SECTION = re.compile(r"^#{1,6}[ \t]+(.*)$")
+
 
 def has_cjk(text: str) -> bool:
     return _CJK.search(text) is not None
@@ -213,3 +217,14 @@ def estimate_tokens(text: str) -> int:
     """Estimate the tokens without a tokenizer: about 4 characters of Latin text or 1.5 of Chinese per token."""
     cjk = len(_CJK.findall(text))
     return round((len(text) - cjk) / 4 + cjk / 1.5)
+
+
+def without_plans(report: str) -> str:
+    """Return the report without the sections that state no facts."""
+    kept, planning = [], False
+    for line in report.splitlines():
+        if heading := SECTION.match(line):
+            planning = heading[1].strip().rstrip(":：").casefold() in PLANS
+        if not planning:
+            kept.append(line)
+    return "\n".join(kept)

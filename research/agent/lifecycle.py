@@ -10,7 +10,7 @@ import msgspec
 
 from research.agent import plan, prompts, unanswered
 from research.agent.context import Steps
-from research.agent.evolving_report import with_answer, without_plans
+from research.agent.evolving_report import with_answer
 from research.agent.judging import judge
 from research.agent.judging_parts import judge_parts
 from research.agent.numbering import with_numbers
@@ -23,6 +23,7 @@ from research.citations import check, cited, clean, uncited, without_marks
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, WaitingForUser, Warned
 from research.events.view import fold
+from research.text import without_plans
 from research.types import Answer, Checked, Citation, Outcome, Part, Status
 
 

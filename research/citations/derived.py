@@ -61,7 +61,8 @@ def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     pairs = [(name, year) for name in names for year in dict.fromkeys(years)]
     found = [[cell for cell in scope if name in cell.names and cell.year == year] for name, year in pairs]
     one_measure = len({cell.label for cell in scope}) == 1
-    return [each[0] for each in found] if one_measure and all(len(each) == 1 for each in found) else []
+    clear = all(len({cell.quantity.written for cell in each}) == 1 for each in found)  # a page may be read twice
+    return [each[0] for each in found] if one_measure and clear else []
 
 
 def compare(claim: Told, cells: Sequence[Cell]) -> str | None:

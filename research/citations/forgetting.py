@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from research.citations.checking import check, check_claim
 from research.citations.marks import statements, without_marks
-from research.text import content_tokens, numbers
+from research.text import content_tokens, numbers, without_plans
 from research.types import HOLDS, Source
 
 MUCH = 1 / 3
@@ -45,7 +45,7 @@ class Loss(Struct, frozen=True):
 def losses(reports: Sequence[tuple[int, str]], sources: Sequence[Source]) -> list[Loss]:
     """Return what each version of a report lost, from the second on; `reports` are (round, text).
 
-    Supported is what the check of citations calls so, statement by statement, against all passages of the sources.
+    Supported is what the check of citations calls so, against all passages; what a version itself has yet to verify is not.
     """
 
     @cache
@@ -53,11 +53,10 @@ def losses(reports: Sequence[tuple[int, str]], sources: Sequence[Source]) -> lis
         return any(each.status in HOLDS for each in check(text, sources))
 
     found: list[Loss] = []
-    stated = [(number, statements(text)) for number, text in reports]
-    for (_, before), (number, after) in pairwise(stated):
-        claims = [without_marks(each.text) for each in after]
+    for (_, before), (number, after) in pairwise(reports):
+        claims = [without_marks(each.text) for each in statements(after)]
         known = set(claims)
-        cited = (each.text for each in before if each.numbers)
+        cited = (each.text for each in statements(without_plans(before)) if each.numbers)
         supported = list(dict.fromkeys(without_marks(text) for text in cited if holds(text)))
         gone = [claim for claim in supported if claim not in known and not restated(claim, claims)]
         found.append(Loss(number, len(supported), tuple(gone)))

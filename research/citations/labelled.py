@@ -519,8 +519,8 @@ def _returned(
 
 
 def _paired(found: Sequence[Any], count: int) -> list[Any]:
-    """Return what belongs to each figure: one to all, as many as there are figures in their order, else nothing."""
-    if len(found) <= 1:
+    """Return what belongs to each figure: the only one to all, as many as there are in their order, else nothing."""
+    if len(set(found)) <= 1:
         return [found[0] if found else None] * count
     return list(found) if len(found) == count else [()] * count
 

@@ -79,7 +79,7 @@ class Chart(Struct, frozen=True):
         return point.subject if self.same_year or not point.year else f"{point.subject} ({point.year})"
 
 
-class _Found(Struct):
+class Found(Struct):
     """A figure with what it measures."""
 
     subject: str
@@ -97,8 +97,8 @@ def charts(view: RunView) -> tuple[Chart, ...]:
 
     `view` has the numbers that readers see (`by_first_use`).
     """
-    groups: dict[tuple[str, str], list[_Found]] = {}
-    for found in (each for each in _figures(view) if "," not in each.unit):
+    groups: dict[tuple[str, str], list[Found]] = {}
+    for found in (each for each in stated_figures(view) if "," not in each.unit):
         groups.setdefault((found.label.casefold(), found.unit), []).append(found)
     drawn = (_chart(group, has_cjk(view.question)) for group in groups.values())
     return tuple(sorted(filter(None, drawn), key=lambda each: -len(each.points)))[:MOST]
@@ -115,7 +115,7 @@ def as_csv(chart: Chart) -> bytes:
     return ("\ufeff" + file.getvalue()).encode()
 
 
-def _figures(view: RunView) -> Iterator[_Found]:
+def stated_figures(view: RunView) -> Iterator[Found]:
     """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
     cells: dict[int, list[Cell]] = {}
     said = view.report or view.answer
@@ -129,7 +129,7 @@ def _figures(view: RunView) -> Iterator[_Found]:
                 label = _YEAR.sub("", found.written).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])
-                yield _Found(clip(subject, _NAME), found.year, figure, citation.n, label, figure.unit or _beside(found))
+                yield Found(clip(subject, _NAME), found.year, figure, citation.n, label, figure.unit or _beside(found))
 
 
 def _beside(cell: Cell) -> str:
@@ -140,14 +140,14 @@ def _beside(cell: Cell) -> str:
     return ",".join(sorted({each.unit for each in read if each.unit}))
 
 
-def _chart(group: Sequence[_Found], chinese: bool) -> Chart | None:
+def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
     """Return the chart of figures that measure the same; None if there is nothing to compare, or they disagree."""
-    kept: dict[tuple[str, int], _Found] = {}
+    kept: dict[tuple[str, int], Found] = {}
     for found in group:
         before = kept.setdefault((found.subject, found.year), found)
         if not (before.quantity.states(found.quantity) or found.quantity.states(before.quantity)):
             return None
-    by_subject: dict[str, list[_Found]] = {}
+    by_subject: dict[str, list[Found]] = {}
     for found in kept.values():
         by_subject.setdefault(found.subject, []).append(found)
     label = group[0].label
@@ -162,7 +162,7 @@ def _chart(group: Sequence[_Found], chinese: bool) -> Chart | None:
     return None
 
 
-def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[_Found]) -> Chart:
+def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[Found]) -> Chart:
     """Return the chart, in the unit that its largest figure is written in."""
     found = list(group)
     factor, unit = _unit(max(found, key=lambda each: abs(each.quantity.value)).quantity)

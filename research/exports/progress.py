@@ -228,11 +228,11 @@ def place_name(place: str) -> str:
 
 
 def lost(view: RunView) -> str:
-    """Return one line for each version of an evolving report that lost much; empty if none did."""
+    """Return one line for each version of an evolving report that lost much; empty if none did, or nothing was found."""
     return "\n".join(
         f"{'' if agent == 'main' else f'{agent}: '}the report of round {loss.round} no longer contains {len(loss.gone)} of "
         f"{loss.supported} supported statements"
-        for agent, losses in forgotten(view).items()
+        for agent, losses in (forgotten(view) if view.outcome != "no_evidence" else {}).items()
         for loss in losses
         if loss.much
     )

@@ -175,6 +175,15 @@ def test_two_finished_runs_are_shown_side_by_side(visit: Visit, compared: tuple[
     assert not any(button.label.startswith("Stop") for button in app.button)
 
 
+def test_the_winner_of_a_comparison_is_shown_with_its_figure(
+    visit: Visit, answered: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.parts.compare.numbers.with_figure", lambda view: f"{view.short}: 55 million")
+    saved(answered, OTHER)
+    app = visit(answered, "compare", id=compare_saved(Workbench(load(home=answered)), [RUN, OTHER]).id)
+    assert app.get_by_key("compare-figures").markdown[0].value.count("1.2 %: 55 million") == 2
+
+
 def test_votes_and_notes_are_saved_and_updates_from_elsewhere_appear(visit: Visit, compared: tuple[Path, str]) -> None:
     home, key = compared
     app = visit(home, "compare", id=key)

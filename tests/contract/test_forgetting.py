@@ -11,7 +11,7 @@ from research.events import events as e
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold, forgotten
 from research.exports.progress import summary
-from research.types import Observation, Source, ToolCall
+from research.types import Observation, Outcome, Source, ToolCall
 from tests.long_run import of_round, report
 
 SOURCES = [
@@ -50,6 +50,10 @@ def test_moved_reworded_and_unmarked_statements_are_kept(kept: str) -> None:
     assert of(f"{PEOPLE}\n{PERU}", kept) == [Loss(2, 2)]
 
 
+def test_what_was_yet_to_be_verified_is_not_lost() -> None:
+    assert of(f"### Confirmed\n{AREA}\n### To verify\n{PEOPLE}\n{PERU}\n{LIMA}", AREA) == [Loss(2, 1)]
+
+
 def test_another_figure_is_a_loss_and_an_unsupported_statement_is_none() -> None:
     assert of(f"{PEOPLE}\nJapan has 9 people [1].\nMany live in Tokyo.", "Japan has a population of 5,000 [1].") == [
         Loss(2, 1, bare(PEOPLE))
@@ -63,7 +67,7 @@ def test_a_version_lost_much_from_three_statements_and_a_third() -> None:
     assert (much.share, much.much) == (0.75, True)
 
 
-def run_with(*versions: str, agent: str = "main") -> RunView:
+def run_with(*versions: str, agent: str = "main", outcome: Outcome = "answered") -> RunView:
     call = ToolCall("main-1-1", "search", {"query": "Japan"})
     seen = Observation(call.id, "search", "", sources=tuple(SOURCES))
     events: list[e.Event] = [e.RunStarted(question="How many?", recipe=Recipe())]
@@ -73,7 +77,7 @@ def run_with(*versions: str, agent: str = "main") -> RunView:
         events.append(e.Asked(agent=agent, ask=number, round=number, purpose="act", model="m"))
         events.append(e.ReportUpdated(agent=agent, report=text))
     events += [e.ToolStarted(agent=agent, call=call), e.ToolFinished(agent=agent, observation=seen)]
-    events.append(e.RunFinished(status="completed", outcome="answered", answer="", report=versions[-1]))
+    events.append(e.RunFinished(status="completed", outcome=outcome, answer="", report=versions[-1]))
     return fold(events)
 
 
@@ -85,6 +89,12 @@ def test_the_loss_is_told_and_measured(agent: str) -> None:
     where = "" if agent == "main" else f"{agent}: "
     assert f"{where}the report of round 2 no longer contains 3 of 4 supported statements" in summary(view)
     assert measure(Question("q", "How many?"), view, lambda source: ()).report_kept == 1 - 3 / 5
+
+
+def test_a_refusal_is_not_told_as_a_loss() -> None:
+    assert "no longer contains" not in summary(
+        run_with("\n".join((PEOPLE, AREA, PERU, LIMA)), "", outcome="no_evidence")
+    )
 
 
 def test_runs_without_a_second_version_have_nothing_to_forget() -> None:

@@ -134,7 +134,10 @@ def test_an_evolving_report_confirms_only_what_the_answer_quotes(
     english: Asked, question: str, confirmed: list[str]
 ) -> None:
     view = english(question, framework="iter_research", context="evolving")
-    lines = view.reports[-1][1].partition("### Confirmed\n")[2].partition("\n###")[0].splitlines()
+    *before, lines = (
+        text.partition("### Confirmed\n")[2].partition("\n###")[0].splitlines() for _, text in view.reports
+    )
+    assert all("Skelt" in line or "none" in line for each in before for line in each)
     quoted = [line.partition("“")[2].partition("”")[0] for line in lines if "“" in line]
     above = view.report.partition("## Report")[0].replace("**", "")
     assert all(quote in above for quote in quoted)

@@ -59,6 +59,20 @@ def test_an_answer_that_compares_is_drawn_as_bars_with_the_figures_as_written() 
     ]
 
 
+def test_a_figure_whose_year_stands_twice_in_its_line_is_drawn_too() -> None:
+    chart = one(
+        run(
+            "Spain: Unemployment rate 2024: 11.4% (2024 est.) [15]. Italy: Unemployment rate 2024: 6.8% [1].",
+            SPAIN,
+            ITALY,
+        )
+    )
+    assert [(point.subject, point.year, point.written) for point in chart.points] == [
+        ("Spain", 2024, "11.4%"),
+        ("Italy", 2024, "6.8%"),
+    ]
+
+
 def test_a_chart_of_a_query_is_called_by_the_column_and_has_no_years() -> None:
     result = (
         "Result of SELECT depot, AVG(units_sold) AS avg_units_sold FROM t GROUP BY depot\n| depot | avg_units_sold |\n"

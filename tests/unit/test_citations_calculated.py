@@ -41,6 +41,14 @@ amounts = st.tuples(
 )
 
 
+def test_a_figure_that_two_passages_of_a_page_state_is_calculated_with_once() -> None:
+    pages = sources("$9.3 million", "$4.1 million")
+    claim = "The budget of the port was $5.2 million more in Chile than in Peru in 2023 [1][2]."
+    assert {each.status for each in check(claim, [*pages, *pages])} == {"calculated"}
+    other = sources("$9.4 million", "$4.1 million")
+    assert not {each.status for each in check(claim, [*pages, other[0]])} & HOLDS
+
+
 @up_to(60)
 @given(amounts, st.sampled_from(list(SCALES)))
 def test_a_difference_and_a_sum_are_calculated_in_the_right_unit_only(

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import streamlit as st
+from msgspec import structs
 
 from pages.parts.compare.columns import Column
+from pages.parts.run.report import with_figure
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame, tabular
 from pages.parts.shared.words import VERDICTS, count, lasted, money, times
 from research.compare import Figures, costs, figures, requests, sources
+from research.events.view import RunView
 from research.exports.progress import OUTCOMES
 from research.text import clip
 from research.types import HOLDS
@@ -39,7 +42,7 @@ class Metric(NamedTuple):
 
 def table(columns: Sequence[Column]) -> None:
     """Draw one row per metric and one column per run; the better value of ended runs is marked."""
-    found = [figures(column.view) if column.row else None for column in columns]
+    found = [_figures(column.view) if column.row else None for column in columns]
     over = all(each is None or each.outcome for each in found)
     drawn = [(each.title, _cells(each, found, over)) for each in _metrics()]
     rows = [[title, *cells] for title, cells in drawn if any(cell not in ("", NOTHING) for cell in cells)]
@@ -49,6 +52,11 @@ def table(columns: Sequence[Column]) -> None:
             st.caption(
                 t(":green[:material/check:] marks the better value; of effort, only runs that answered in full count.")
             )
+
+
+def _figures(view: RunView) -> Figures:
+    """Return the numbers of a run, with the short answer as the run's own page shows it."""
+    return structs.replace(figures(view), short=with_figure(view) if view.short else "")
 
 
 def _cells(metric: Metric, found: Sequence[Figures | None], over: bool) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.parts.compare.columns import Column
+from pages.parts.run.report import with_figure
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, percent
@@ -74,9 +75,10 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
     """Yield what follows the title, as Markdown."""
     full = [columns[place] for place in found.full]
     if found.kind == "same" and full[0].view.short:
-        yield f"**{plain(clip(full[0].view.short, QUOTE))}**"
+        yield f"**{plain(clip(with_figure(full[0].view), QUOTE))}**"
     elif found.kind in ("differ", "one"):
-        yield "  \n".join(f"{each.name}: **{plain(clip(each.view.short, QUOTE))}**" for each in full if each.view.short)
+        stated = [(each.name, with_figure(each.view)) for each in full if each.view.short]
+        yield "  \n".join(f"{name}: **{plain(clip(answer, QUOTE))}**" for name, answer in stated)
     elif found.kind == "compatible":
         yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)
     if len(full) > 1:

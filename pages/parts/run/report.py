@@ -23,7 +23,7 @@ from research.agent.protocols.tagged import split_reasoning, tag
 from research.compare.diff import Block, blocks, changes
 from research.events.rounds import RoundView
 from research.events.view import RunView
-from research.exports.charts import charts
+from research.exports.charts import charts, stated_figures
 from research.exports.numbering import by_first_use, numbering, renumbered, without_quotes
 from research.exports.progress import missing
 from research.text import clip
@@ -76,7 +76,7 @@ def answer(view: RunView) -> None:
     """Draw the short answer in large type, and the parts of the question that were not found."""
     if view.short and view.outcome not in UNFINISHED:
         with st.container(key="short-answer"):
-            st.markdown(plain(_with_figure(view)))
+            st.markdown(plain(with_figure(view)))
     if parts := missing(view):
         lines = [f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in parts]
         st.warning(
@@ -86,10 +86,11 @@ def answer(view: RunView) -> None:
         )
 
 
-def _with_figure(view: RunView) -> str:
-    """Return the short answer; a name alone is followed by its figure in a chart of the report."""
+def with_figure(view: RunView) -> str:
+    """Return the short answer; a name alone is followed by its figure in a chart of the report, or by its only one."""
     points = [point for chart in charts(view)[:1] for point in chart.points if point.subject == view.short]
-    figure = max(points, key=lambda point: point.year or 0).written if points else ""
+    only = {each.quantity.written for each in stated_figures(view) if each.subject == view.short}
+    figure = max(points, key=lambda point: point.year or 0).written if points else only.pop() if len(only) == 1 else ""
     return t("{name}: {value}", name=view.short, value=figure) if figure else view.short
 
 

@@ -148,10 +148,11 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
         and not (shown.question.relation and counts(asked[0].text))
         and len(asked) == 1 < len(shown.findings) <= (TIED if shown.question.relation else len(lines))
     ):
-        return joint.join(
-            f"{_name_of(each, shown.findings) if single else each.subject} {plain_of(each.fact)}"
-            for each in shown.findings
-        )
+        of_each: dict[str, list[str]] = {}
+        for each in shown.findings:
+            name = _name_of(each, shown.findings) if single else each.subject
+            of_each.setdefault(name, []).append(plain_of(each.fact))
+        return joint.join(f"{name} {('、' if has_cjk(text) else ', ').join(said)}" for name, said in of_each.items())
     if (
         verdict.question.targets[:1]
         and verdict.question.targets[0].label in wholes()

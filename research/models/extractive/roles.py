@@ -18,8 +18,9 @@ from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, re
 from research.models.extractive.fitting import usual_name
 from research.models.extractive.followup import carried, compares, completed, refers
 from research.models.extractive.grounding import understood
+from research.models.extractive.passages import mentioned
 from research.models.extractive.planned import in_chinese, proposed, to_answer
-from research.models.extractive.prose import Prose
+from research.models.extractive.prose import Prose, names_asked
 from research.models.extractive.question import parse
 from research.models.extractive.steps import asking, relevant, solved
 from research.models.extractive.table_reading import QUERY
@@ -45,8 +46,7 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
     if verdict.doubt or _unclear(verdict):
         yield f"<answer>{_answer(evidence, verdict) if verdict.doubt else _CLARIFY[language_of(evidence.question)]}</answer>"
         return
-    thoughts = _thoughts(evidence, verdict)
-    yield f"<think>{thoughts}</think>\n" if thoughts else _done(evidence)
+    yield _thoughts(evidence, verdict) if verdict.actions else _done(evidence)
     if evidence.wants_report:
         # With nothing left to look up, only what the answers quote is confirmed.
         facts = _kept(items) if verdict.actions else [fact for each in items for fact in _quoted(each.verdict)]
@@ -146,7 +146,7 @@ def _said(thought: str, question: str) -> str:
 def _thoughts(evidence: Evidence, verdict: Verdict) -> str:
     """Return what is thought before the next steps."""
     thoughts = dict.fromkeys(_said(action.thought, evidence.question) for action in verdict.actions)
-    return ("" if language_of(evidence.question) == "zh" else " ").join(thoughts)
+    return f"<think>{('' if language_of(evidence.question) == 'zh' else ' ').join(thoughts)}</think>\n"
 
 
 def _done(evidence: Evidence) -> str:
@@ -187,15 +187,13 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
     searches = [
         pair for each in to_answer(evidence) for pair in _searches(messages, asking(evidence, without_cause(each)[0]))
     ]
-    number = 0
-    for query, goal in dict(searches).items():
-        yield f"Plan: {_said(f'Look for {query}.', question)}\n#E{number + 1} = search[{query}]\n"
-        number += 1
+    for place, (query, goal) in enumerate(dict(searches).items()):
+        number = place * (1 + reads) + 1
+        yield f"Plan: {_said(f'Look for {query}.', question)}\n#E{number} = search[{query}]\n"
         if reads:
             task = json.dumps({"url": f"#E{number}", "goal": goal}, ensure_ascii=False)
             why = _said("Read the best page found for that.", question)
             yield f"Plan: {why}\n#E{number + 1} = visit[{task}]\n"
-            number += 1
 
 
 def _searches(messages: Sequence[Message], evidence: Evidence) -> list[tuple[str, str]]:
@@ -213,8 +211,7 @@ def _searches(messages: Sequence[Message], evidence: Evidence) -> list[tuple[str
 
 def _replan(messages: Sequence[Message]) -> Iterator[str]:
     """Yield a search in place of a failed step: the first that this model would make without a plan."""
-    evidence = Evidence.of_task(messages)
-    question = evidence.question
+    question = Evidence.of_task(messages).question
     step = re.search(r"#E\d+(?= = .{0,2000}\n\n(?:Its error|错误信息))", messages[-1].content)
     query = _first_query(messages, question)
     why = _said(f"Look for {query}.", question)
@@ -353,8 +350,7 @@ def _known(messages: Sequence[Message]) -> str:
 def _introduce(messages: Sequence[Message]) -> Iterator[str]:
     question, evidence = _sections(messages)
     heads = [_answer(each.evidence, each.verdict).split("\n\n### ")[0] for each in _solved(evidence)]
-    head = "\n\n".join(heads)
-    yield write_call("Introduction", name=clip(question, 120), content=head)
+    yield write_call("Introduction", name=clip(question, 120), content="\n\n".join(heads))
 
 
 def _finish(messages: Sequence[Message]) -> Iterator[str]:
@@ -388,17 +384,20 @@ def _answer(evidence: Evidence, verdict: Verdict) -> str:
 def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact]) -> str:
     """Return an evolving report that `Evidence` can parse: facts, gaps, next step, calls made."""
     steps = [step for step in evidence.steps if step.name in ("search", "visit", "python", "recall", "query")]
-    remembered = [fact for fact in facts if fact in evidence.remembered]
+    names = [*names_asked(evidence.question), *map(usual_name, verdict.question.names)]
+    found: list[dict[str, None]] = [{}, {}, {}]
+    for fact in facts:  # until an answer quotes it, what names nothing asked for may be foreign to the question
+        named = not verdict.actions or any(mentioned(name, f"{fact.title} {fact.line}") for name in names)
+        found[1 if fact in evidence.remembered else 0 if named else 2][note(fact)] = None
     heads = _HEADS[language_of(evidence.question)]
-    confirmed = dict.fromkeys(note(fact) for fact in facts if fact not in evidence.remembered)
-    lines = [f"### {heads[0]}", *(confirmed or [f"- {heads[3]}"])]
-    lines += [f"### {heads[1]}", *dict.fromkeys(map(note, remembered))] if remembered else []
-    zh = heads is _HEADS["zh"]
-    lines += [f"### {heads[2]}"]
-    lines += [f"- {chinese.term(gap) if zh else gap}" for gap in verdict.missing] or [f"- {heads[3]}"]
+    lines = [f"### {heads[0]}", *(found[0] or [f"- {heads[4]}"])]
+    for head, notes in zip(heads[1:3], found[1:], strict=True):
+        lines += [f"### {head}", *notes] if notes else []
+    gaps = [f"- {chinese.term(gap) if heads is _HEADS['zh'] else gap}" for gap in verdict.missing]
+    lines += [f"### {heads[3]}", *(gaps or [f"- {heads[4]}"])]
     steps_next = dict.fromkeys(f"- {_said(a.thought, evidence.question)}" for a in verdict.actions)
-    lines += [f"### {heads[4]}", *(steps_next or [f"- {heads[5]}"])]
-    return "\n".join([*lines, f"### {heads[6]}", *dict.fromkeys(map(tried, steps))])
+    lines += [f"### {heads[5]}", *(steps_next or [f"- {heads[6]}"])]
+    return "\n".join([*lines, f"### {heads[7]}", *dict.fromkeys(map(tried, steps))])
 
 
 def _quoted(verdict: Verdict) -> Sequence[Fact]:
@@ -418,8 +417,8 @@ def _unclear(verdict: Verdict) -> bool:
 
 
 _HEADS = {
-    "en": ("Confirmed", "Remembered", "Gaps", "none", "Next step", "answer", "Tried"),
-    "zh": ("已确认", "来自记忆", "尚缺", "暂无", "下一步", "回答", "已尝试"),
+    "en": ("Confirmed", "Remembered", "To verify", "Gaps", "none", "Next step", "answer", "Tried"),
+    "zh": ("已确认", "来自记忆", "待验证", "尚缺", "暂无", "下一步", "回答", "已尝试"),
 }
 """Headings of an evolving report, and what is said where there is nothing below one."""
 _CLARIFY = {
