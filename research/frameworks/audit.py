@@ -74,7 +74,7 @@ def audit(
     yield from trial.leave_rest()
     citations = yield from trial.judge()
     with speaking(run.language):
-        record = trial.record(given.title)
+        record = trial.record()
         text, written = record.headline, record.markdown
     if outcome == "answered" and not score(record.statements).judged:
         outcome = "no_evidence"
@@ -107,10 +107,10 @@ class _Trial:
         with speaking(run.language):
             self.notes = tuple(self._notes(len(self._all), len(used) - len(self.wanted)))
 
-    def record(self, title: str) -> Record:
+    def record(self) -> Record:
         """Return what was found."""
         found = list(self.statements.values())
-        return Record(title or self.report.title, found, list(self.sources.values()), self.miscounts, self.notes)
+        return Record(self.given.title, found, list(self.sources.values()), self.miscounts, self.notes)
 
     def _unread(self, n: int, reference: Reference) -> AuditedSource:
         return AuditedSource(n, clip(reference.name, 300), clip(reference.url, 2_000), cited=self._cited[n])
@@ -256,7 +256,7 @@ class _Trial:
 
     def _goal(self, n: int) -> str:
         said = (without_marks(self._all[place].text) for place in self._kept if n in self._all[place].numbers)
-        return clip(" ".join(said), _GOAL) or self.report.title
+        return clip(" ".join(said), _GOAL) or self.given.title
 
     def _read(self, n: int, reference: Reference, seen: Observation, *, own: bool = False) -> AuditedSource:
         found = link_states.state_of(reference, seen)
