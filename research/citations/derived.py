@@ -12,6 +12,7 @@ from research.citations.labelled import Cell, Told, accounted, mentioned
 from research.citations.language import says, spoken, words
 from research.quantities import Quantity
 from research.quantities.units import unit_at
+from research.text import has_cjk
 from research.types import Reason
 
 OPERATIONS = ("sum", "difference", "ratio", "share", "mean", "rise", "fall", "high", "low", "compared")
@@ -75,6 +76,16 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     comparable = len({(cell.quantity.unit, cell.year) for cell in cells}) == 1
     right = comparable and all(first.value > each.value if high else first.value < each.value for each in others)
     return f"{first.written} {'>' if high else '<'} {others[0].written}" if right else ""
+
+
+def denied(claim: Told, cells: Sequence[Cell]) -> bool:
+    """Return whether the figures of what stands before a word such as `than` and behind it differ and can be compared."""
+    if len(cells) != 2 or has_cjk(claim.text):
+        return False
+    (one, other), (a, b) = ([cell.names[0].casefold() for cell in cells], [cell.quantity for cell in cells])
+    between, found, _ = claim.text.casefold().partition(one)[2].partition(other)
+    alike = a.unit == b.unit and cells[0].year == cells[1].year and a.value != b.value and min(a.value, b.value) >= 0
+    return alike and bool(found) and says("compared", between)
 
 
 def _placed(claim: Told, cells: Sequence[Cell]) -> str | None:
