@@ -442,12 +442,10 @@ def listed_for(cell: Cell, text: str) -> Cell:
     both = re.search(rf"\bbetween (?:the )?(?:{owner} and (?:the )?{item}|{item} and (?:the )?{owner})\b", text, re.I)
     has = [re.search(rf"\bof (?:the )?{name}\b|\b{name}(?:['’]|\s+has\b)", text, re.I) for name in (owner, item)]
     way = re.search(rf"\b(from|to)\s+(?:the )?{item}\b", text, re.I)
-    right = way is None or (way[1].casefold() == "from") == says("origin", cell.written)
-    return (
-        replace(cell, label=said, names=(cell.names[0], cell.item))
-        if both or (right and has[0] and not has[1])
-        else cell
-    )
+    wrong = way is not None and (way[1].casefold() == "from") != says("origin", cell.written)
+    if not both and (wrong or has[1] or not has[0]):
+        return cell
+    return replace(cell, label=said, names=(cell.names[0], cell.item))
 
 
 def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozenset[str] = frozenset()) -> Match | None:

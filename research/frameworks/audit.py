@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -22,11 +24,12 @@ from research.auditing.sums import miscounts
 from research.auditing.trial import judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import check_claim
+from research.citations.marks import named
 from research.errors import ConfigError, LimitReached
 from research.events.audit import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
 from research.plugins import Range, framework, tool_of
-from research.text import clip
+from research.text import clip, content_tokens
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
 from research.web.url_guard import LIBRARY
 
@@ -192,20 +195,26 @@ class _Trial:
             places = places[:MOST_RESEARCHED]
         for start in range(0, len(places) if self._searcher else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
-            near = yield from self._search({i: " ".join([*map(_query, cited[i]), said[i]]) for i in said})
+            asked = [(i, each) for i in said for each in _apart(" ".join([*map(_query, cited[i]), said[i]]))]
+            seen_for = yield from self._search({n: query for n, (_, query) in enumerate(asked)})
+            near = {i: zip_longest(*(seen_for[n] for n, (place, _) in enumerate(asked) if place == i)) for i in said}
             meant = {
-                i: [
-                    each.url
-                    for each in near[i]
-                    if any(name.means_country(each.title) for name in cited[i])
-                    or (not cited[i] and link_states.concerns(f"{self._all[i].context}; {said[i]}", each))
-                ][:_BESIDE]
+                i: list(dict.fromkeys(each.url for some in near[i] for each in some if each and self._is_on(each, i)))
                 for i in said
             }
-            fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
+            fresh = list(
+                dict.fromkeys(url for urls in meant.values() for url in urls[:_BESIDE] if url not in self._opened)
+            )
             seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
-            self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
+            self._beside |= {i: [self._opened[url] for url in meant[i][:_BESIDE] if url in self._opened] for i in said}
+
+    def _is_on(self, found: Source, place: int) -> bool:
+        """Return whether a document is on the country that a statement cites, else on what the statement names."""
+        statement = self._all[place]
+        if cited := self._countries(statement):
+            return any(name.means_country(found.title) for name in cited)
+        return link_states.concerns(f"{statement.context}; {without_marks(statement.text)}", found)
 
     def _countries(self, statement: Statement) -> list[Reference]:
         """Return the references of a statement to a country's whole entry, of which one section was read."""
@@ -330,6 +339,13 @@ def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int
 def _query(reference: Reference) -> str:
     named = f"{reference.author} {reference.title}".strip() or reference.text
     return shelf.subject(reference.url if shelf.in_factbook(reference.url) else named)
+
+
+def _apart(text: str) -> list[str]:
+    """Return what is searched for a statement: it with each of its names alone, as a comparison has two, and all of it."""
+    names = [name for name in named(text) if content_tokens(name)]
+    others = ("|".join(re.escape(each) for each in names if each != name) for name in sorted(names))
+    return [*(re.sub(each, " ", text) for each in others if 1 < len(names) <= _BESIDE), text]
 
 
 def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from research.citations import check
 from research.citations.checking import check_claim
@@ -599,10 +600,12 @@ WIDE = Source(10, "library://factbook/spain/geography", "Spain · Geography", "A
         ("France's border with Spain grew by 946 km.", "unverified"),
         ("France is larger in area than Spain.", "calculated"),
         ("France is smaller in area than Spain.", "contradicted"),
+        ("Compared with Spain, France is smaller in area.", "unverified"),
         ("Compared with Spain, France is larger in area.", "unverified"),  # the order does not say which is meant
         ("France is not smaller in area than Spain.", "unverified"),
     ],
 )
 def test_items_of_a_list_and_comparisons_hold_or_fail(claim: str, status: str) -> None:
-    found = check_claim(claim, [LISTED, WIDE])
+    passage = replace(WIDE, quote=WIDE.quote.splitlines()[0])  # as a search returned it, before the whole was read
+    found = check_claim(claim, [LISTED, WIDE, passage])
     assert {each.status for each in found} - {"unverified"} == {status} - {"unverified"}, found
