@@ -609,3 +609,19 @@ def test_items_of_a_list_and_comparisons_hold_or_fail(claim: str, status: str) -
     passage = replace(WIDE, quote=WIDE.quote.splitlines()[0])  # as a search returned it, before the whole was read
     found = check_claim(claim, [LISTED, WIDE, passage])
     assert {each.status for each in found} - {"unverified"} == {status} - {"unverified"}, found
+
+
+@pytest.mark.parametrize(
+    ("claim", "own", "status"),
+    [
+        ("Revenue reached 512 million.", "Revenue reached 412 million.", "contradicted"),
+        ("Revenue reached EUR 512 million.", "Revenue reached EUR 412 million.", "contradicted"),
+        ("The site employs 512 people.", "The site employs 412 people.", "contradicted"),
+        ("Revenue reached 400 million.", "Revenue reached 412 million.", "unverified"),  # rounded
+        ("The plan is called Heron 51.", "The plan is called Heron 41.", "unverified"),
+        ("The index stood at 51.", "The index stood at 41.", "unverified"),
+    ],
+)
+def test_a_document_with_the_same_words_and_another_amount_denies_a_claim(claim: str, own: str, status: str) -> None:
+    (found,) = check_claim(claim, [Source(1, "library://docs/a.md", "Notes", own)])
+    assert found.status == status, found
