@@ -198,23 +198,22 @@ class _Trial:
             asked = [(i, each) for i in said for each in _apart(" ".join([*map(_query, cited[i]), said[i]]))]
             seen_for = yield from self._search({n: query for n, (_, query) in enumerate(asked)})
             near = {i: zip_longest(*(seen_for[n] for n, (place, _) in enumerate(asked) if place == i)) for i in said}
-            meant = {
-                i: list(dict.fromkeys(each.url for some in near[i] for each in some if each and self._is_on(each, i)))
-                for i in said
-            }
-            fresh = list(
-                dict.fromkeys(url for urls in meant.values() for url in urls[:_BESIDE] if url not in self._opened)
-            )
+            meant = {i: self._on(i, (each for some in near[i] for each in some if each)) for i in said}
+            fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
             seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
-            self._beside |= {i: [self._opened[url] for url in meant[i][:_BESIDE] if url in self._opened] for i in said}
+            self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
 
-    def _is_on(self, found: Source, place: int) -> bool:
-        """Return whether a document is on the country that a statement cites, else on what the statement names."""
+    def _on(self, place: int, found: Iterable[Source]) -> list[str]:
+        """Return the addresses of documents on the country that a statement cites, else on what the statement names."""
         statement = self._all[place]
-        if cited := self._countries(statement):
-            return any(name.means_country(found.title) for name in cited)
-        return link_states.concerns(f"{statement.context}; {without_marks(statement.text)}", found)
+        cited, text = self._countries(statement), f"{statement.context}; {without_marks(statement.text)}"
+        meant = (
+            each.url
+            for each in found
+            if any(name.means_country(each.title) for name in cited) or (not cited and link_states.concerns(text, each))
+        )
+        return list(dict.fromkeys(meant))[:_BESIDE]
 
     def _countries(self, statement: Statement) -> list[Reference]:
         """Return the references of a statement to a country's whole entry, of which one section was read."""
