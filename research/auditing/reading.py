@@ -8,7 +8,10 @@ from typing import Any
 
 import msgspec
 
+from research._util.sentences import sentences_of
 from research.auditing import styles
+from research.auditing.references import LINK
+from research.citations.marks import without_marks
 from research.errors import ConfigError
 from research.events.audit import Given
 from research.text import clip
@@ -22,6 +25,9 @@ FORMATS = (".md", ".txt", ".html", ".htm", ".docx", ".pdf", ".json")
 _PLAIN = (".md", ".txt", ".markdown")
 _FRONT = re.compile(r"\A---\r?\n(?:\w[^\n]*\n)+?---\r?\n\s*")
 """The properties of a Markdown file, before its text."""
+_HEADING = re.compile(r"(?:\A#{0,5}|^)#\s{1,9}(.+)", re.M)
+_TITLE = 80
+"""Characters of a title."""
 _DEEPEST = 12
 
 
@@ -36,9 +42,10 @@ def read_text(text: str, title: str = "", address: str = "") -> Given:
         )
     if re.match(r"\s{0,9}(?:<!doctype html|<html)", text, re.I):
         return read_bytes(text.encode("utf-8", "replace"), title or "report.html", ".html")
+    heading = _HEADING.search(text)
     first = next((line for line in text.splitlines() if re.search(r"\w", line)), "")
-    heading = re.match(r"\s{0,3}#{1,6}\s{1,9}(.+)", first)
-    return Given(text, clip((heading[1] if heading else title or first).strip("*_# "), 200), address)
+    named = heading[1] if heading else title or sentences_of(without_marks(first).strip("*_ "))[0]
+    return Given(text, clip(LINK.sub(r"\1", without_marks(named)).strip("*_# "), _TITLE), address)
 
 
 def read_bytes(data: bytes, name: str, suffix: str = "") -> Given:
@@ -57,7 +64,9 @@ def read_bytes(data: bytes, name: str, suffix: str = "") -> Given:
         return read_text(text, Path(name).stem, name)
     found = read_isolated(data, kind, Path(name).stem, timeout_s=FILE_S, links=True)
     given = read_text(found.text, found.title, name)
-    return msgspec.structs.replace(given, title=given.title if found.text.startswith("# ") else clip(found.title, 200))
+    return msgspec.structs.replace(
+        given, title=given.title if found.text.startswith("# ") else clip(found.title, _TITLE)
+    )
 
 
 def read_file(path: Path) -> Given:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from research._util.said import say
 from research.auditing.trial import score, to_fix
 from research.auditing.words import STATES, VERDICTS
-from research.events.audit import READ, AuditedSource, AuditedStatement, Miscount, TrialVerdict
+from research.events.audit import FAILS, HOLDS, OPEN, READ, AuditedSource, AuditedStatement, Miscount, TrialVerdict
 from research.text import clip
 
 _FIRST = 3
-_LISTED = 200
-"""Most statements without a source that are listed."""
 _SIGNS: Mapping[TrialVerdict, str] = {
     "supported": "✓",
     "calculated": "✓",
@@ -71,7 +68,6 @@ class Record(Struct, frozen=True):
         parts = [
             f"# {say('Check of “{title}”', title=_plain(self.title) or say('a report'))}",
             self.headline,
-            "\n".join(_overview(self.statements, self.by_number)),
             *_section(say("Fix first"), _to_fix(self.first, self.by_number)),
             self.details,
         ]
@@ -80,27 +76,28 @@ class Record(Struct, frozen=True):
     @property
     def details(self) -> str:
         """Return the sources and the statements that are not to be fixed first, in the language that is spoken."""
-        sources, first = self.by_number, self.first
-        judged = [_line(each, sources) for each in self.statements if each.verdict != "no_source" and each not in first]
+        sources = self.by_number
+        read = sum(each.state in READ for each in sources.values())
+        links = [say("{read} of {all} sources were read.", read=read, all=len(sources)), "", *_links(sources)]
         sums = [f"- “{_plain(each.text)}”: {_plain(each.reason)}" for each in self.miscounts]
         parts = [
-            *_section(say("Sources"), _links(sources)),
-            *_section(say("Statements"), judged),
+            *_section(say("Sources"), links if sources else ()),
+            *self._group(say("Wrong"), FAILS),
+            *self._group(say("Confirmed"), HOLDS),
+            *self._group(say("Not checked"), OPEN),
             *_section(say("Sources that disagree"), _disagreements(self.statements, sources)),
             *_section(say("Numbers that do not add up"), sums),
-            *_section(say("Statements without a source"), list(_unsourced(self.statements))),
             *_section(say("Limits of this check"), [f"- {note}" for note in self.notes]),
         ]
         return "\n\n".join(part for part in parts if part)
 
-
-def _overview(statements: Sequence[AuditedStatement], sources: Mapping[int, AuditedSource]) -> Iterator[str]:
-    counts = Counter(each.verdict for each in statements)
-    yield " · ".join(f"{_SIGNS[each]} {counts[each]} {say(VERDICTS[each])}" for each in VERDICTS if counts[each])
-    read = sum(each.state in READ for each in sources.values())
-    if sources:
-        yield ""
-        yield say("{read} of {all} sources were read.", read=read, all=len(sources))
+    def _group(self, title: str, verdicts: Sequence[TrialVerdict]) -> list[str]:
+        """Return the section of the statements with these verdicts, which says how many they are."""
+        group = [each for each in self.statements if each.verdict in verdicts]
+        lines = [_line(each, self.by_number) for each in group if each not in self.first]
+        if above := len(group) - len(lines):
+            lines.insert(0, f"{say('Listed under “Fix first”: {number}.', number=above)}\n")
+        return _section(f"{title} ({len(group)})", lines)
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
@@ -144,8 +141,6 @@ def _links(sources: Mapping[int, AuditedSource]) -> list[str]:
         where = f"{_plain(each.name)}{f' [{each.ledger}]' if each.ledger else ''}"
         reason = "" if each.state in READ and not each.reason else _plain(each.reason)
         rows.append(f"| {_cell(where)} | {say(STATES[each.state])} | {_cell(reason)} | {each.cited} |")
-    if not rows:
-        return []
     head = f"| {say('Source')} | {say('Link')} | {say('Reason')} | {say('Cited by')} |"
     return [head, "| --- | --- | --- | --- |", *rows]
 
@@ -160,15 +155,6 @@ def _disagreements(statements: Sequence[AuditedStatement], sources: Mapping[int,
                 for o in each.opinions
             ]
     return lines
-
-
-def _unsourced(statements: Sequence[AuditedStatement]) -> Iterator[str]:
-    found = [each for each in statements if each.verdict == "no_source"]
-    if reason := next((each.reason for each in found if each.reason), ""):
-        yield f"{_sentence(reason)}\n"
-    yield from (f"- {_plain(each.text)}" for each in found[:_LISTED])
-    if len(found) > _LISTED:
-        yield f"- {say('and {number} more', number=len(found) - _LISTED)}"
 
 
 def _plain(text: str) -> str:

@@ -25,7 +25,7 @@ from research.citations.marks import (
     without_marks,
 )
 from research.quantities import quantities
-from research.text import clip, content_tokens, has_cjk
+from research.text import content_tokens, has_cjk
 
 LONGEST = 2_000_000
 """Characters of a report that are read; about 700 pages."""
@@ -73,7 +73,6 @@ _ASKS = ("?", "？", ":", "：")
 class Report(Struct, frozen=True):
     """A report as it is put on trial."""
 
-    title: str
     body: str
     """Markdown with marks `[n]`; the reference lists are left out."""
     sources: tuple[Reference, ...]
@@ -122,9 +121,7 @@ def read(text: str) -> Report:
     cited = len(found.sources)
     for entry in parts.entries:
         found.number(entry)
-    title = next((line.lstrip("# ").strip() for line in parts.body if re.search(r"\w", line)), "")
-    title = MARK.sub("", LINK.sub(r"\1", title)).strip("*_ ")
-    return Report(clip(title, 200), _marked(body), tuple(found.sources), len(found.sources) - cited, found.dropped)
+    return Report(_marked(body), tuple(found.sources), len(found.sources) - cited, found.dropped)
 
 
 def _marked(body: str) -> str:

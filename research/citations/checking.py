@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research.citations.derived import OPERATIONS, compare, derive, inputs_of, per_unit
-from research.citations.labelled import Cell, Match, Told, accounted, cells_of, match, mentioned, told
+from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, per_unit
+from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_name, named_by
@@ -225,6 +225,7 @@ def _limit(claim: str, n: int) -> Reason | None:
 
 def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
     """Return what labelled lines say of a claim about them; None if it says anything else, or they cannot tell."""
+    cells = [listed_for(cell, said.text) for cell in cells]
     found = match(said, cells, context)
     if found is None:
         return None
@@ -284,6 +285,9 @@ def _calculated(
     if not said.figures and not said.dates and not said.ordinal:
         meant = inputs_of(said, cells)
         formula = compare(said, meant) if accounted(said, meant, spoken(*OPERATIONS)) else None
+        if formula == "" and denied(said, meant):
+            both = ", ".join(f"{cell.names[0]} {cell.quantity.written}" for cell in meant)
+            return _Found("contradicted", (because("the source gives {figure}", figure=both),), _lines(meant))
         return _Found("calculated", (Reason(formula),), _lines(meant)) if formula else None
     said_words = words(said.text)
     known = [cell for cell in cells if cell.label <= said_words]

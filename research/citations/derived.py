@@ -9,9 +9,10 @@ from math import fsum
 from msgspec.structs import replace
 
 from research.citations.labelled import Cell, Told, accounted, mentioned
-from research.citations.language import says, spoken, words
+from research.citations.language import pattern, says, spoken, words
 from research.quantities import Quantity
 from research.quantities.units import unit_at
+from research.text import has_cjk
 from research.types import Reason
 
 OPERATIONS = ("sum", "difference", "ratio", "share", "mean", "rise", "fall", "high", "low", "compared")
@@ -61,8 +62,9 @@ def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     pairs = [(name, year) for name in names for year in dict.fromkeys(years)]
     found = [[cell for cell in scope if name in cell.names and cell.year == year] for name, year in pairs]
     one_measure = len({cell.label for cell in scope}) == 1
-    clear = all(len({cell.quantity.written for cell in each}) == 1 for each in found)  # a page may be read twice
-    return [each[0] for each in found] if one_measure and clear else []
+    # a line may be read twice
+    figures = [{(cell.quantity.value, cell.quantity.unit) for cell in each} for each in found]
+    return [each[0] for each in found] if one_measure and all(len(each) == 1 for each in figures) else []
 
 
 def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
@@ -72,10 +74,29 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     high = says("high", claim.text)
     if high == says("low", claim.text) or len(cells) < 2:
         return None
+    head = pattern("compared").match(claim.text.lstrip())
+    if head and cells[0].names and cells[1].names and not ordered(claim, cells):
+        return None  # `Compared with France, Spain is smaller`
     first, *others = (cell.quantity for cell in cells)
     comparable = len({(cell.quantity.unit, cell.year) for cell in cells}) == 1
     right = comparable and all(first.value > each.value if high else first.value < each.value for each in others)
     return f"{first.written} {'>' if high else '<'} {others[0].written}" if right else ""
+
+
+def ordered(claim: Told, cells: Sequence[Cell]) -> bool:
+    """Return whether a word such as `than` stands between the names of two figures."""
+    one, other = (cell.names[0].casefold() for cell in cells[:2])
+    between, found, _ = claim.text.casefold().partition(one)[2].partition(other)
+    return bool(found) and says("compared", between)
+
+
+def denied(claim: Told, cells: Sequence[Cell]) -> bool:
+    """Return whether the figures of what stands before a word such as `than` and behind it differ and can be compared."""
+    if len(cells) != 2 or has_cjk(claim.text):
+        return False
+    a, b = (cell.quantity for cell in cells)
+    alike = a.unit == b.unit and cells[0].year == cells[1].year and a.value != b.value and min(a.value, b.value) >= 0
+    return alike and ordered(claim, cells)
 
 
 def _placed(claim: Told, cells: Sequence[Cell]) -> str | None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from research._util.glossary import chinese_places, english_labels, terms
 from research._util.sentences import sentences_of
-from research.citations.language import listed, pattern, spoken, unnamed, words
+from research.citations.language import listed, pattern, says, spoken, unnamed, words
 from research.citations.ranking import Rank, rows, without_ranks
 from research.quantities import Quantity, quantities
 from research.quantities.units import SCALES
@@ -224,7 +224,8 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
         around = f"{label} {source.title} {item.replace('/', ' per ')}"
-        yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic, item=called.strip())
+        listed_as = called.strip() if len(items) > 1 else ""
+        yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic, item=listed_as)
 
 
 def only(text: str) -> Quantity | None:
@@ -426,6 +427,24 @@ class Match(Struct, frozen=True):
     held: tuple[bool, ...]
 
 
+def listed_for(cell: Cell, text: str) -> Cell:
+    """Return an item of a list as a figure of two names if a text says whose list it is, else as it is.
+
+    Whoever has the list is told from the item: `Norway's border with Sweden`, `39% of Chile's exports go to China`.
+    """
+    said = (cell.label - words(cell.item)) & words(text)
+    if not (cell.item and said and cell.names) or cell.label <= words(text):
+        return cell
+    owner, item = re.escape(cell.names[0]), re.escape(cell.item)
+    both = re.search(rf"\bbetween (?:the )?(?:{owner} and (?:the )?{item}|{item} and (?:the )?{owner})\b", text, re.I)
+    has = [re.search(rf"\bof (?:the )?{name}\b|\b{name}(?:['’]|\s+has\b)", text, re.I) for name in (owner, item)]
+    way = re.search(rf"\b(from|to)\s+(?:the )?{item}\b", text, re.I)
+    wrong = way is not None and (way[1].casefold() == "from") != says("origin", cell.written)
+    if not both and (wrong or has[1] or not has[0]):
+        return cell
+    return replace(cell, label=said, names=(cell.names[0], cell.item))
+
+
 def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozenset[str] = frozenset()) -> Match | None:
     """Return the labelled figures that a claim is about; None if it says anything else or is not clear about them.
 
@@ -567,5 +586,6 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
     for cell in cells:
         known |= cell.label | words(f"{cell.around} {' '.join(cell.names)}")
         known |= spoken("population") if cell.per > 100 else frozenset()
+        known |= spoken("toward") if cell.item in cell.names else frozenset()
         known |= spoken("rank", "ranked", "bottom") if cell.rank else frozenset()
     return words("".join(text)) <= known

@@ -182,11 +182,14 @@ def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
         return False
     before, behind = (reading[at - 1].text if at else "", reading[at + 1].text if at + 1 < len(reading) else "")
     year = re.fullmatch(r"[12]\d{3}", theirs.text) and re.fullmatch(r"[12]\d{3}", mine.text)
-    named = (before[:1].isupper() and at > 1) or before == "第" or behind in tuple("年月日号时点章条节版")
+    scaled = theirs.text[-1:].isalpha() and mine.text[-1:].isalpha()  # `412 million`
+    named = (
+        (before[:1].isupper() and at > 1 and not scaled) or before == "第" or behind in tuple("年月日号时点章条节版")
+    )
     large = min(mine.key, theirs.key) >= _LARGE and behind[:1].islower()
     unit = bool(unit_at(text, theirs.end)[0]) or before in tuple("$€£¥")
     written = re.sub(r"\D", "", mine.text) != re.sub(r"\D", "", theirs.text)  # 1.234 may be 1,234
-    counted = unit or large or behind.endswith("s") or has_cjk(behind)
+    counted = unit or large or scaled or behind.endswith("s") or behind in listed("population") or has_cjk(behind)
     return counted and written and not (year or named or rounds(mine.key, theirs.key) or rounds(theirs.key, mine.key))
 
 

@@ -35,6 +35,7 @@ TrialVerdict = Literal[
 """As in `types.Verdict`; `not_checkable`: a source that the statement cites could not be read."""
 HOLDS: tuple[TrialVerdict, ...] = ("supported", "calculated")
 FAILS: tuple[TrialVerdict, ...] = ("contradicted", "unsupported", "partial")
+OPEN: tuple[TrialVerdict, ...] = ("unverified", "not_checkable", "no_source")
 
 
 class Given(Struct, frozen=True, omit_defaults=True):

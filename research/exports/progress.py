@@ -239,7 +239,9 @@ def lost(view: RunView) -> str:
 
 
 def checked(view: RunView) -> str:
-    """Return one line on the check of the report against its sources; empty if nothing was checked."""
+    """Return one line on the check of the report against its sources; empty if nothing was checked, or it says so itself."""
+    if view.given is not None:
+        return ""
     found = Counter(each.status for each in view.citations)
     parts = [f"{found[status]} {status}" for status in get_args(Verdict) if found[status]]
     if view.uncited:

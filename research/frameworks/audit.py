@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -22,11 +24,12 @@ from research.auditing.sums import miscounts
 from research.auditing.trial import judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import check_claim
+from research.citations.marks import named
 from research.errors import ConfigError, LimitReached
 from research.events.audit import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
 from research.plugins import Range, framework, tool_of
-from research.text import clip
+from research.text import clip, content_tokens
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
 from research.web.url_guard import LIBRARY
 
@@ -74,7 +77,7 @@ def audit(
     yield from trial.leave_rest()
     citations = yield from trial.judge()
     with speaking(run.language):
-        record = trial.record(given.title)
+        record = trial.record()
         text, written = record.headline, record.markdown
     if outcome == "answered" and not score(record.statements).judged:
         outcome = "no_evidence"
@@ -107,10 +110,10 @@ class _Trial:
         with speaking(run.language):
             self.notes = tuple(self._notes(len(self._all), len(used) - len(self.wanted)))
 
-    def record(self, title: str) -> Record:
+    def record(self) -> Record:
         """Return what was found."""
         found = list(self.statements.values())
-        return Record(title or self.report.title, found, list(self.sources.values()), self.miscounts, self.notes)
+        return Record(self.given.title, found, list(self.sources.values()), self.miscounts, self.notes)
 
     def _unread(self, n: int, reference: Reference) -> AuditedSource:
         return AuditedSource(n, clip(reference.name, 300), clip(reference.url, 2_000), cited=self._cited[n])
@@ -192,20 +195,25 @@ class _Trial:
             places = places[:MOST_RESEARCHED]
         for start in range(0, len(places) if self._searcher else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
-            near = yield from self._search({i: " ".join([*map(_query, cited[i]), said[i]]) for i in said})
-            meant = {
-                i: [
-                    each.url
-                    for each in near[i]
-                    if any(name.means_country(each.title) for name in cited[i])
-                    or (not cited[i] and link_states.concerns(f"{self._all[i].context}; {said[i]}", each))
-                ][:_BESIDE]
-                for i in said
-            }
+            asked = [(i, each) for i in said for each in _apart(" ".join([*map(_query, cited[i]), said[i]]))]
+            seen_for = yield from self._search({n: query for n, (_, query) in enumerate(asked)})
+            near = {i: zip_longest(*(seen_for[n] for n, (place, _) in enumerate(asked) if place == i)) for i in said}
+            meant = {i: self._on(i, (each for some in near[i] for each in some if each)) for i in said}
             fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
             seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
             self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
+
+    def _on(self, place: int, found: Iterable[Source]) -> list[str]:
+        """Return the addresses of documents on the country that a statement cites, else on what the statement names."""
+        statement = self._all[place]
+        cited, text = self._countries(statement), f"{statement.context}; {without_marks(statement.text)}"
+        meant = (
+            each.url
+            for each in found
+            if any(name.means_country(each.title) for name in cited) or (not cited and link_states.concerns(text, each))
+        )
+        return list(dict.fromkeys(meant))[:_BESIDE]
 
     def _countries(self, statement: Statement) -> list[Reference]:
         """Return the references of a statement to a country's whole entry, of which one section was read."""
@@ -256,7 +264,7 @@ class _Trial:
 
     def _goal(self, n: int) -> str:
         said = (without_marks(self._all[place].text) for place in self._kept if n in self._all[place].numbers)
-        return clip(" ".join(said), _GOAL) or self.report.title
+        return clip(" ".join(said), _GOAL) or self.given.title
 
     def _read(self, n: int, reference: Reference, seen: Observation, *, own: bool = False) -> AuditedSource:
         found = link_states.state_of(reference, seen)
@@ -330,6 +338,13 @@ def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int
 def _query(reference: Reference) -> str:
     named = f"{reference.author} {reference.title}".strip() or reference.text
     return shelf.subject(reference.url if shelf.in_factbook(reference.url) else named)
+
+
+def _apart(text: str) -> list[str]:
+    """Return what is searched for a statement: it with each of its names alone, as a comparison has two, and all of it."""
+    names = [name for name in named(text) if content_tokens(name)]
+    others = ("|".join(re.escape(each) for each in names if each != name) for name in sorted(names))
+    return [*(re.sub(each, " ", text) for each in others if 1 < len(names) <= _BESIDE), text]
 
 
 def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:

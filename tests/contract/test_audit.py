@@ -17,6 +17,7 @@ from research.config.settings import load
 from research.errors import ConfigError
 from research.events.events import Event
 from research.events.view import RunView, fold
+from research.exports import progress
 from research.exports.json import as_dict
 from research.types import Source
 from research.workbench import auditing
@@ -193,7 +194,8 @@ def test_a_contradiction_says_what_would_make_the_statement_true(
     (found,) = view.statements.values()
     assert found.verdict == "contradicted", found
     assert "11.3" in found.correction
-    assert "Fix first" in view.report
+    assert "Fix first" in view.report and "## Wrong (1)" in view.report
+    assert "Checked:" not in progress.summary(view)  # the report says how many statements hold
     copy = corrected.make(view).decode()
     assert "~~The unemployment rate of Spain was 7.1 percent in 2024 [1].~~" in copy
     kept = re.sub(r"~~.*?~~", "", copy)
@@ -229,6 +231,19 @@ def test_an_audit_without_a_report_is_refused_and_no_list_offers_it(bench: Workb
     assert plugins.framework.get("audit").title == "Check of a report"
     view = fold(bench.engine.start("?", bench.recipe(framework="audit"), here=True).events())
     assert view.status == "failed" and "audit FILE" in view.error
+
+
+def test_a_report_is_called_by_its_heading_or_its_first_sentence() -> None:
+    long = f"{'Norway has many fjords and islands and ' * 4}lakes."
+    assert reading.read_text("Here it is:\n\n# Nordic neighbours\n\nOslo is a capital.").title == "Nordic neighbours"
+    assert (
+        reading.read_text("Oslo is the capital of [Norway](https://a.org) [1]. More.").title
+        == "Oslo is the capital of Norway."
+    )
+    assert (
+        reading.read_text(long).title
+        == "Norway has many fjords and islands and Norway has many fjords and islands and…"
+    )
 
 
 def test_the_sources_of_a_report_stay_in_the_run(report: str, bench: Workbench) -> None:

@@ -148,3 +148,9 @@ def test_documents_that_fit_a_reference_equally_are_all_returned() -> None:
     found = best_matches(entry, titled("Spain · Energy", "Spain · Economy", "France · Economy"))
     assert [each.title for each in found] == ["Spain · Energy", "Spain · Economy"]
     assert not best_matches(entry, titled("France · Economy"))
+
+
+def test_a_document_is_about_what_its_title_names() -> None:
+    budget = Source(1, "library://docs/review.docx", "Project Heron: review", "The budget is 412 million euros.")
+    assert links.concerns("Heron in short; The budget is 512 million euros.", budget)
+    assert not links.concerns("Osprey in short; The budget is 512 million euros.", budget)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from research.citations import check
 from research.citations.checking import check_claim
@@ -589,3 +590,55 @@ def test_a_spoiled_claim_about_a_ranking_is_not_ticked(claim: str) -> None:
 def test_the_quote_of_a_counted_part_is_the_whole_line() -> None:
     (found,) = check("Population, total in Africa: 3 of 3 countries have a figure, 2025 [2].", RANKINGS)
     assert found.quote == AFRICA.split("\n")[0]
+
+
+LISTS = """Land boundaries, border countries: Andorra 55 km; Spain 646 km
+Exports - partners: Germany 13%, Italy 9% (2023)
+Imports - partners: Germany 15%, Italy 8% (2023)
+Area, total: 643,801 sq km"""
+LISTED = Source(9, "library://factbook/france/geography", "France · Geography", LISTS)
+WIDE = Source(10, "library://factbook/spain/geography", "Spain · Geography", "Area, total: 505,370 sq km")
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("The border between France and Spain is 646 km long.", "supported"),
+        ("France's border with Andorra is 55 km.", "supported"),
+        ("13% of France's exports go to Germany.", "supported"),
+        ("15% of France's imports come from Germany.", "supported"),
+        ("France's border with Spain is 946 km.", "contradicted"),
+        ("France's border with Andorra is 646 km.", "contradicted"),
+        ("31% of France's exports go to Germany.", "contradicted"),
+        ("13% of Germany's exports go to France.", "unverified"),  # whose exports they are matters
+        ("13% of France's exports come from Germany.", "unverified"),
+        ("Exports to France from Germany are 13%.", "unverified"),
+        ("The border between France and Italy is 646 km.", "unverified"),
+        ("France's border with Spain grew by 946 km.", "unverified"),
+        ("France is larger in area than Spain.", "calculated"),
+        ("France is smaller in area than Spain.", "contradicted"),
+        ("Compared with Spain, France is smaller in area.", "unverified"),
+        ("Compared with Spain, France is larger in area.", "unverified"),  # the order does not say which is meant
+        ("France is not smaller in area than Spain.", "unverified"),
+    ],
+)
+def test_items_of_a_list_and_comparisons_hold_or_fail(claim: str, status: str) -> None:
+    passage = replace(WIDE, quote=WIDE.quote.splitlines()[0])  # as a search returned it, before the whole was read
+    found = check_claim(claim, [LISTED, WIDE, passage])
+    assert {each.status for each in found} - {"unverified"} == {status} - {"unverified"}, found
+
+
+@pytest.mark.parametrize(
+    ("claim", "own", "status"),
+    [
+        ("Revenue reached 512 million.", "Revenue reached 412 million.", "contradicted"),
+        ("Revenue reached EUR 512 million.", "Revenue reached EUR 412 million.", "contradicted"),
+        ("The site employs 512 people.", "The site employs 412 people.", "contradicted"),
+        ("Revenue reached 400 million.", "Revenue reached 412 million.", "unverified"),  # rounded
+        ("The plan is called Heron 51.", "The plan is called Heron 41.", "unverified"),
+        ("The index stood at 51.", "The index stood at 41.", "unverified"),
+    ],
+)
+def test_a_document_with_the_same_words_and_another_amount_denies_a_claim(claim: str, own: str, status: str) -> None:
+    (found,) = check_claim(claim, [Source(1, "library://docs/a.md", "Notes", own)])
+    assert found.status == status, found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 
 import streamlit as st
@@ -85,13 +84,6 @@ def _live(bench: Workbench, run_id: str) -> None:
 def _score(record: Record) -> None:
     with speaking(current()):
         st.markdown(f"### {record.headline}")
-    counts = Counter(each.verdict for each in record.statements)
-    badges = [
-        f":{color}-badge[:material/{icon}: {t(word)} {counts[name]}]"
-        for name, (color, icon, word) in VERDICTS.items()
-        if counts[name]
-    ]
-    st.markdown(" ".join(badges))
 
 
 def _statement(place: int, each: AuditedStatement) -> None:
