@@ -101,6 +101,11 @@ def test_where_no_sentence_is_certain_the_closest_is_shown(bench: Workbench) -> 
     assert view.report.startswith("**No certain answer found.**") and "Keep the tins at 8 to 21 °C." in view.report
 
 
+def test_what_was_approved_is_not_what_is_unspent(bench: Workbench) -> None:
+    view = asked(bench, "How much of the budget of Project Kestrel is unspent?")
+    assert (view.outcome, view.short) == ("no_evidence", "")
+
+
 @pytest.mark.parametrize(
     ("question", "answer"),
     [("What is the population of Spain?", "47,280,433"), ("What was France's GDP per capita in 2023?", "$54,000")],

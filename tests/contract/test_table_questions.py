@@ -427,6 +427,14 @@ def test_what_no_table_has_is_not_answered(bench: Workbench, own_library: Path, 
     )
 
 
+def test_a_column_of_one_table_is_not_replaced_by_one_of_another(
+    bench: Workbench, own_library: Path, folder: Path
+) -> None:
+    (folder / "growth.csv").write_text("region,quarter,revenue\nNorth,Q1,120\nSouth,Q1,90\n", "utf-8")
+    (folder / "sales.csv").write_text("name,start,salary\nAnna,2019-03-01,72000\nBo,2021-08-15,65000\n", "utf-8")
+    assert asked(bench, folder, "In which month was revenue highest?").outcome == "no_evidence"
+
+
 def test_members_that_pass_a_limit_are_counted(bench: Workbench, own_library: Path, folder: Path) -> None:
     rows = "东馆,2022,90\n东馆,2023,80\n西馆,2022,50\n西馆,2023,95\n南馆,2022,85\n南馆,2023,70\n"
     (folder / "growth.csv").write_text(f"分馆,年份,借阅量\n{rows}", "utf-8")
