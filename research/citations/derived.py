@@ -75,7 +75,7 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     if high == says("low", claim.text) or len(cells) < 2:
         return None
     head = pattern("compared").match(claim.text.lstrip())
-    if head and cells[0].names and cells[1].names and not ordered(claim, cells):
+    if head and cells[0].names and cells[1].names and not _ordered(claim, cells):
         return None  # `Compared with France, Spain is smaller`
     first, *others = (cell.quantity for cell in cells)
     comparable = len({(cell.quantity.unit, cell.year) for cell in cells}) == 1
@@ -83,7 +83,7 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     return f"{first.written} {'>' if high else '<'} {others[0].written}" if right else ""
 
 
-def ordered(claim: Told, cells: Sequence[Cell]) -> bool:
+def _ordered(claim: Told, cells: Sequence[Cell]) -> bool:
     """Return whether a word such as `than` stands between the names of two figures."""
     one, other = (cell.names[0].casefold() for cell in cells[:2])
     between, found, _ = claim.text.casefold().partition(one)[2].partition(other)
@@ -96,7 +96,7 @@ def denied(claim: Told, cells: Sequence[Cell]) -> bool:
         return False
     a, b = (cell.quantity for cell in cells)
     alike = a.unit == b.unit and cells[0].year == cells[1].year and a.value != b.value and min(a.value, b.value) >= 0
-    return alike and ordered(claim, cells)
+    return alike and _ordered(claim, cells)
 
 
 def _placed(claim: Told, cells: Sequence[Cell]) -> str | None:

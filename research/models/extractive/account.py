@@ -129,11 +129,14 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
         return verdict.reading.span
     shown = chinese.verdict(verdict) if has_cjk(text) else verdict
     joint = _joint(text)
-    if (first := shown.ranked) and first.ranking.kind == "top" and asked[0].kind != "number":
-        between = joint if first.ranking.first == 1 else "、" if has_cjk(text) else ", "
+    comma = "、" if has_cjk(text) else ", "
+    if (first := shown.ranked) and (
+        asked[0].kind != "number"
+        if first.ranking.kind == "top"
+        else first.ranking.kind == "count" and not counts(asked[0].text)
+    ):
+        between = joint if first.ranking.kind == "top" and first.ranking.first == 1 else comma
         return between.join(row.name for row in first.rows) if first.count <= TIED else ""
-    if first and first.ranking.kind == "count" and not counts(asked[0].text):
-        return ("、" if has_cjk(text) else ", ").join(row.name for row in first.rows) if first.count <= TIED else ""
     lines = [
         line for line in text.split(_EVIDENCE)[0].splitlines() if "**" in line and not line.startswith(("|", "- "))
     ]
@@ -152,7 +155,7 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
         for each in shown.findings:
             name = _name_of(each, shown.findings) if single else each.subject
             of_each.setdefault(name, []).append(plain_of(each.fact))
-        return joint.join(f"{name} {('、' if has_cjk(text) else ', ').join(said)}" for name, said in of_each.items())
+        return joint.join(f"{name} {comma.join(said)}" for name, said in of_each.items())
     if (
         verdict.question.targets[:1]
         and verdict.question.targets[0].label in wholes()

@@ -30,8 +30,6 @@ _PAIR = re.compile(
     r"\bΞ and Ξ (?:share|have)\b|Ξ[和与跟同]Ξ(?:之间)?的?(?:陆地|共同)?(?:边界|边境|国界|接壤)|Ξ[^Ξ]*(?:[到向对往从自]|来自)Ξ"
 )
 """Matches two countries of which the second is an item of a list about the first."""
-_ASIDE = re.compile(r"\([^()]*\)?")
-"""Matches a remark such as `(official)`."""
 
 
 def of_pair(question: Question, labels: Sequence[str]) -> Question | None:
@@ -112,7 +110,7 @@ def _is_asked(name: str, target: Target) -> bool:
     """Return whether a question means the item with this name: all its words, with no others that the label has not."""
     if usual(name) in target.item:
         return True
-    called = {*map(stem, tokens(_ASIDE.sub(" ", name)))}
+    called = {*map(stem, tokens(name))}
     said = {*map(stem, target.item)}
     return bool(called) and called <= said and said - called <= _said(target.label)
 

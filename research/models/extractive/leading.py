@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 
 from research._util.glossary import terms
-from research.models.extractive.arithmetic import amounts_of, comparison, hindrance, members_of
+from research.models.extractive.arithmetic import comparison, hindrance, in_order, members_of
 from research.models.extractive.described import RELATED
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
@@ -183,9 +183,7 @@ def _picked(finder: Finder, text: str, q: Question, members: Sequence[str], list
         return None
     if hindrance([each.fact for each in figures]):
         return None
-    amounts = amounts_of([each.fact for each in figures])
-    ordered = sorted(zip(figures, amounts, strict=True), key=lambda pair: pair[1].value * (-1 if most else 1))
-    chosen = ordered[nth][0]
+    chosen = in_order(figures, most=most)[nth]
     if not nth:
         finder.compute(comparison(figures, q), "Find out which one it is.")
         if finder.actions:

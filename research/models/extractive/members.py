@@ -39,8 +39,9 @@ def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], re
     members = members_of(group)
     if not members or (q.operation == "count" and not limit):
         return finder.end(group)
+    rank, most = rank_of(q.text), q.pick is None or q.pick.most
     if q.pick and q.pick.target is None:
-        ordered, rank = sorted(members, key=members.__getitem__, reverse=q.pick.most), rank_of(q.text)
+        ordered = sorted(members, key=members.__getitem__, reverse=most)
         if rank > len(ordered):
             return finder.end()
         named = tuple(replace(each, item=items_of(each.fact.value)[ordered[rank - 1]].text) for each in group)
@@ -64,7 +65,7 @@ def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], re
     finder.compute(comparison(found, q), "Find out which one it is.")
     if finder.actions:
         return finder.more()
-    chosen, rank = in_order(found, most=q.pick is None or q.pick.most), rank_of(q.text)
+    chosen = in_order(found, most=most)
     if rank > len(chosen):
         return finder.end()
     return _of_member(finder, chosen[rank - 1].subject, targets, (*group, *chosen))
@@ -82,10 +83,9 @@ def _of_member(finder: Finder, member: str, targets: Sequence[Target], group: tu
 def _past(finder: Finder, found: Sequence[Finding], group: tuple[Finding, ...], limit: Bound) -> Verdict:
     """Return the members whose figures are past a limit; nothing if it has another unit than they, or is not known."""
     with_amounts = [(each, amount) for each in found if (amount := amount_of(each.fact))]
-    bound = limit.amount or next((amount for each, amount in with_amounts if each.subject == limit.name), None)
-    if bound is None or not all(fits(bound, amount) for _, amount in with_amounts):
+    own = next((amount for each, amount in with_amounts if each.subject == limit.name), None)
+    limit = replace(limit, amount=limit.amount or own)
+    if limit.amount is None or not all(fits(limit.amount, amount) for _, amount in with_amounts):
         return finder.end()
-    sign = 1 if limit.above else -1
-    passes = [each for each, amount in with_amounts if sign * amount.value > sign * bound.value]
-    limit = Bound(above=limit.above, amount=bound, name=limit.name)
+    passes = [each for each, amount in with_amounts if limit.passed_by(amount)]
     return finder.end(in_order(passes, most=limit.above), group=(*group, *found), limit=limit)

@@ -142,9 +142,8 @@ def _count(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
         limit, heads = replace(limit, amount=amount), (other.fact,) if other else ()
     if limit is None or limit.amount is None or not fits(limit.amount, found[0].rows[0].amount):
         return None
-    sign = 1 if limit.above else -1
     states = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
-    kept = [row for row in states if sign * row.amount.value > sign * limit.amount.value]
+    kept = [row for row in states if limit.passed_by(row.amount)]
     ranking = replace(ranking, limit=limit)
     return Ranked(ranking, label, tuple(kept), len(kept), covered=_covered(found), heads=heads), False
 

@@ -175,6 +175,11 @@ class Bound(Struct, frozen=True):
     without: str = ""
     """The question without that country."""
 
+    def passed_by(self, amount: Amount) -> bool:
+        """Return whether a figure is past it."""
+        limit = self.amount.value if self.amount else amount.value
+        return amount.value > limit if self.above else amount.value < limit
+
 
 class Ranking(Struct, frozen=True):
     """What is asked of all countries of a place."""
@@ -336,19 +341,19 @@ def bound_of(text: str) -> Bound | None:
         if how and _THAN.search(text[: mention.place[0]]):
             rest = _THAN.sub("", text[: mention.place[0]]) + text[mention.place[1] :]
             return Bound(above=bool(how["most"] or how["zh_most"]), name=mention.names[0], without=rest)
-    above, below = threshold(text.lower())
-    return Bound(above=above is not None, amount=above or below, without=text) if above or below else None
+    match = _THRESHOLD.search(text.lower())
+    amount = _threshold(text.lower()[match.end() :]) if match else None
+    return (
+        Bound(above=bool(match["above"] or match["zh_above"]), amount=amount, without=text)
+        if match and amount
+        else None
+    )
 
 
-def threshold(text: str) -> tuple[Amount | None, Amount | None]:
-    """Return the figure that the countries must exceed, and the one that they must stay below."""
-    match = _THRESHOLD.search(text)
-    if match is None:
-        return None, None
-    rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|人口|人|个|的.*", "", text[match.end() :])
-    found = read_amount(re.sub(r"\s{0,9}per ?cent\b|\s{0,9}个?百分点", "%", rest.rstrip("?？. ")))
-    above = bool(match["above"] or match["zh_above"])
-    return (found, None) if above else (None, found)
+def _threshold(text: str) -> Amount | None:
+    """Return the figure at the start of a text, without what it counts."""
+    rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|人口|人|个|的.*", "", text)
+    return read_amount(re.sub(r"\s{0,9}per ?cent\b|\s{0,9}个?百分点", "%", rest.rstrip("?？. ")))
 
 
 def measure(ranking: Ranking, evidence: Evidence) -> str | None:

@@ -206,22 +206,26 @@ class Solver:
         if self.finder.actions:
             return self._more()
         if len(pairs) != len(subjects):
-            given = [
-                Finding(fact.subject, targets[0], fact)
-                for fact in self.evidence.facts
-                if fact.subject in subjects and fact.label_years and fit(fact, targets[0]) >= MATCH
-            ]
-            inside = [each for each in given if min(years or (0,)) <= each.fact.label_years[0] <= max(years or (0,))]
-            if len(inside) > 1 and not GROWTH.search(self.question.text.lower()):  # each year of a time is asked for
-                years_of = {(each.subject, each.fact.label_years): each for each in inside}
-                return self._end([years_of[key] for key in sorted(years_of)])
-            return self._end(closest=tuple({each.fact.line: each.fact for each in given}.values()))
+            return self._of_years(subjects, targets[0], years)
         findings = [finding for pair in pairs for finding in pair]
         for before, after in pairs:
             if obstacle := hindrance([before.fact, after.fact]):
                 return self._end(list(dict.fromkeys(findings)), hindrance=obstacle)
         code = "\n".join(change(before.fact, after.fact) for before, after in pairs)
         return self._computed(findings, code, "Calculate the change.", group=tuple(filter(None, series)))
+
+    def _of_years(self, subjects: Sequence[str], target: Target, years: Sequence[int]) -> Verdict:
+        """Return the years of a span that there are if each of them is asked for; else no answer, and the years there are."""
+        given = [
+            Finding(fact.subject, target, fact)
+            for fact in self.evidence.facts
+            if fact.subject in subjects and fact.label_years and fit(fact, target) >= MATCH
+        ]
+        inside = (each for each in given if years and years[0] <= each.fact.label_years[0] <= years[-1])
+        by_year = {(each.subject, each.fact.label_years): each for each in inside}
+        if len(by_year) > 1 and not GROWTH.search(self.question.text.lower()):
+            return self._end([by_year[key] for key in sorted(by_year)])
+        return self._end(closest=tuple({each.fact.line: each.fact for each in given}.values()))
 
     def _listed(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         """Return the figures of several things that are not weighed; of two also the difference and ratio."""
