@@ -78,7 +78,8 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     if head and cells[0].names and cells[1].names and not _ordered(claim, cells):
         return None  # `Compared with France, Spain is smaller`
     first, *others = (cell.quantity for cell in cells)
-    comparable = len({(cell.quantity.unit, cell.year) for cell in cells}) == 1
+    years = {cell.year for cell in cells}
+    comparable = len({cell.quantity.unit for cell in cells}) == 1 and (len(years) == 1 or years <= set(claim.years))
     right = comparable and all(first.value > each.value if high else first.value < each.value for each in others)
     return f"{first.written} {'>' if high else '<'} {others[0].written}" if right else ""
 

@@ -49,6 +49,13 @@ pytestmark = pytest.mark.examples(3)
             "(Spain): Germany, United Kingdom, France and Italy.",
         ),
         ("How many countries have a higher life expectancy than Italy?", "**13** countries in the world"),
+        (
+            "Which European countries have a GDP per capita between 20,000 and 30,000 dollars?",
+            "**5** countries in Europe have a real GDP per capita between $20,000 and $30,000: Belarus, Montenegro",
+        ),
+        ("非洲哪些国家的人口在2000万到3000万之间？", "非洲有 **6**个国家的总人口在2000万人和3000万人之间：尼日尔"),
+        ("How many European countries have fewer than a million people?", "**9** countries in Europe"),
+        ("Which of France, Italy and Portugal has more people than Spain?", "(Spain): **France** and **Italy**."),
         ("What is the capital of the European Union?", "**Brussels (Belgium), Strasbourg (France)"),
     ],
 )
@@ -101,6 +108,11 @@ def test_what_is_asked_before_a_why_is_answered(bench: Workbench, question: str,
             "**Dutch (official) 60%, French",
             "Dutch (official) 60%, French (official) 40%, German (official) less than 1%",
         ),
+        (
+            "What were Norway's exports in 2022 and 2023?",
+            "Exports 2023: **$230.882 billion**",
+            "$323.875 billion (2022 est.); $230.882 billion (2023 est.)",
+        ),
         ("非洲哪个国家的面积最大？", "**阿尔及利亚**的总面积在非洲最大", "阿尔及利亚"),
         ("世界上GDP最高的国家是哪个？", "**中国**的实际GDP", "中国"),
     ],
@@ -111,6 +123,18 @@ def test_the_first_line_and_the_short_answer_are_what_is_asked(
     view = research.run(question, workbench=bench)
     assert said in view.answer.split("\n### ")[0]
     assert (view.short, {part.status for part in view.parts}) == (short, {"answered"})
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which landlocked countries have more than 20 million people?",
+        "Which developing countries have the highest growth?",
+        "Which country in Africa has the fattest people?",
+    ],
+)
+def test_a_word_that_no_comparison_knows_is_not_passed_over(bench: Workbench, question: str) -> None:
+    assert research.run(question, workbench=bench).outcome == "no_evidence"
 
 
 def test_what_things_have_together_is_not_compared_with_another(bench: Workbench) -> None:

@@ -142,7 +142,10 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     ]
     operation = verdict.question.operation
     single = len({each.subject for each in shown.findings}) == 1
-    if verdict.chosen and verdict.computed and (asked[0].kind == "number" or DIFFERENCE.search(asked[0].text)):
+    if shown.limit and shown.findings and not counts(asked[0].text):
+        return comma.join(each.subject for each in shown.findings) if len(shown.findings) <= TIED else ""
+    differs = asked[0].kind != "whether" and DIFFERENCE.search(asked[0].text)
+    if verdict.chosen and verdict.computed and (asked[0].kind == "number" or differs):
         # what is calculated from the figures before it: the difference, then the ratio
         lines = lines[-1:] if TIMES.search(asked[0].text) else lines[1:]
     elif (

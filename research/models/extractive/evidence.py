@@ -18,7 +18,7 @@ from research._util.sentences import sentences, unwrapped
 from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.followup import standing
-from research.models.extractive.places import usual
+from research.models.extractive.places import REGIONAL, usual
 from research.models.extractive.words import readable
 from research.plugins import tool_of
 from research.text import enclosed, tokens
@@ -262,6 +262,8 @@ class Evidence:
         The looser match ignores subjects from the memory: a search for Niger would not have found Nigeria.
         """
         wanted = _plain(usual(name) or name)
+        if wanted <= REGIONAL:
+            return self.subject_called(name)
         known = {subject: _plain(subject) for subject in self.met}
         longer = [subject for subject, words in known.items() if wanted <= words and len(words) <= len(wanted) + 3]
         made = [subject for subject, words in known.items() if _demonym(wanted, words)]

@@ -11,6 +11,7 @@ from research.models.extractive.covering import tokens_of
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.fitting import MATCH, NAMING, as_query, fit, has_words_of, usual_name
 from research.models.extractive.phrasebook import wholes
+from research.models.extractive.places import REGIONAL
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Action, Finding, Verdict
 from research.text import tokens
@@ -61,6 +62,8 @@ class Finder:
         subject = self.evidence.subject_named(name)
         if subject:
             return subject, None
+        if REGIONAL.issuperset(tokens(name)):  # `Africa` is not South Africa
+            return None
         for fact in self.evidence.facts:
             # Reference works list demonyms, abbreviations and former names.
             if fact.label.startswith(NAMING) and has_words_of(fact.value, name) and len(tokens(fact.value)) <= 12:

@@ -29,7 +29,7 @@ from research.models.extractive.question import (
     parse,
     together,
 )
-from research.models.extractive.rankings import is_group
+from research.models.extractive.rankings import bound_of, is_group
 from research.models.extractive.spelling import spelt
 from research.models.extractive.stems import stem
 from research.models.extractive.words import filler as fillers
@@ -201,6 +201,10 @@ def subjects(text: str) -> list[Mention]:
     found = [each for each in found if not _MISSION.match(text[each.place[1] :].lower())] or found
     if _TONGUE.search(text.lower()):
         found = [each for each in found if usual(each.written) == each.written] or found
+    if (
+        limit := bound_of(text)
+    ) and limit.name:  # `larger than Spain, France or Italy` offers no answer to one of Spain
+        return found
     options = [option for part in parts_of(text) for option in part.options]
     offered = [each for each in found if any(each.written in option for option in options)]
     return [each for each in found if each not in offered] or found
@@ -325,12 +329,13 @@ def _target(
         return (), tuple(dict.fromkeys([*(target.label for target in plain), *found.ranked]))
     if operation == "compare" and plain and _of_something_else(text, plain[0].label):
         return (), found.ranked
-    implied = bool(plain) and plain[0].label == implied_by(text)
+    said = implied_by(text)
+    implied = bool(plain) and plain[0].label == said
     if clean and whole and (agreed or implied or len(plain) > 1 or found.sure < doubted):
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), found.ranked
     strange = [w for target in targets if target.label for w in target.words if w not in vocabulary()]
     enough = OVERRULE if ranked else AGREE if agreed else ACCEPT
-    if strange or found.sure < enough:
+    if strange or (found.sure < enough and not (operation == "compare" and clean and best == said)):
         return (), found.ranked
     if agreed and len(plain) == 1:
         best = next((label for label in found.shares if _same(label, plain[0].label)), best)

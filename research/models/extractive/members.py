@@ -61,7 +61,7 @@ def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], re
     if len(found) > 1 and (obstacle := hindrance([finding.fact for finding in found])):
         return finder.end(found, hindrance=obstacle)
     if limit:
-        return _past(finder, found, group, limit)
+        return past(finder, found, group, limit)
     finder.compute(comparison(found, q), "Find out which one it is.")
     if finder.actions:
         return finder.more()
@@ -80,7 +80,7 @@ def _of_member(finder: Finder, member: str, targets: Sequence[Target], group: tu
     return finder.end() if None in findings else finder.end([f for f in findings if f], chosen=member, group=group)
 
 
-def _past(finder: Finder, found: Sequence[Finding], group: tuple[Finding, ...], limit: Bound) -> Verdict:
+def past(finder: Finder, found: Sequence[Finding], group: tuple[Finding, ...], limit: Bound) -> Verdict:
     """Return the members whose figures are past a limit; nothing if it has another unit than they, or is not known."""
     with_amounts = [(each, amount) for each in found if (amount := amount_of(each.fact))]
     own = next((amount for each, amount in with_amounts if each.subject == limit.name), None)

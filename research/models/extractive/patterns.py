@@ -24,11 +24,11 @@ SUPERLATIVE = re.compile(rf"{START}(?:(?P<most>{MOST})|(?P<least>{LEAST})){END}"
 MORE = (
     r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|outstrips?|beat(?:s|en)?|"
     r"heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|ahead|above|faster|tops|"
-    r"(?:更|(?<!最)(?=.吗))[多大高长]"
+    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[多大高长富]"
 )
 LESS = (
     r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|"
-    r"(?:更|(?<!最)(?=.吗))[少小低短]"
+    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[少小低短穷]"
 )
 OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")
 COMPARATIVE = re.compile(rf"{START}(?:(?P<most>{MORE})|(?P<least>{LESS})){END}")
@@ -63,7 +63,7 @@ OWN_BORDERS = re.compile(
     r"\b(?:cross(?:es|ed|ing)?|within|inside|beyond)\b(?: (?:an?|the|its|their|our|any|national))*[ -]?.?$"
 )
 """Matches before borders that are only the edge of a country, as in `without crossing a border`."""
-YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(?<!per )(?<!every )(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d)")
+YEAR = re.compile(r"(?<![\d.,$])(?<![^\d]-)(?<!per )(?<!every )(1[0-9]\d\d|20\d\d)(?!\d|,\d|\.\d| ?[十百千万亿])")
 NAME = re.compile(
     r"(?<![\w])(?:(?:[A-ZÀ-ÞŠŽČŚŁ]|\d+[A-Z])[\w.’'\-]*)(?:\s+(?:(?:of|the|de|da|do|du|del|la|le|el|al|von|van)\s+){0,2}"
     r"[A-ZÀ-ÞŠŽČŚŁ][\w.’'\-]*)*"

@@ -15,6 +15,13 @@ from research.text import STOP_WORDS, has_cjk, tokens
 Place = tuple[int, int]
 """Start and end in a text."""
 
+REGIONAL = frozenset(
+    "africa african europe european asia asian america american oceania oceanian australia middle east eastern south north "
+    "central southeast caribbean world earth global globe planet and the 非洲 欧洲 亚洲 中东 南亚 中亚 大洋洲 北美 南美 北美洲 "
+    "南美洲 美洲 世界 全世界 全球".split()
+)
+"""The words of regions' names."""
+
 
 class Mention(Struct, frozen=True):
     """A country in a question."""

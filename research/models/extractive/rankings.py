@@ -20,12 +20,13 @@ from research._util.decoding import convert
 from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
-from research.models.extractive.meaning import labels, read
-from research.models.extractive.places import mentions, named, usual
+from research.models.extractive.meaning import explained, labels, read
+from research.models.extractive.places import REGIONAL, mentions, named, usual
 from research.models.extractive.question import Question
+from research.models.extractive.stems import WEAK, stem
 from research.models.extractive.table_words import count_of, rank_of
 from research.search.library import comparisons
-from research.text import STOP_WORDS, tokens
+from research.text import STOP_WORDS, has_cjk, tokens
 
 TITLE = f"{comparisons.TITLE} · "
 """Start of the titles of comparisons."""
@@ -56,12 +57,6 @@ _PARTS = {
     WORLD: tuple(comparisons.REGIONS.values()),
 }
 """The regions that a larger one consists of."""
-_OF_REGIONS = frozenset(
-    "africa african europe european asia asian america american oceania oceanian australia middle east eastern south north "
-    "central southeast caribbean world earth global globe planet and the 非洲 欧洲 亚洲 中东 南亚 中亚 大洋洲 北美 南美 北美洲 "
-    "南美洲 美洲 世界 全世界 全球".split()
-)
-"""The words of regions' names."""
 _ELSEWHERE = re.compile(
     r"\b(?:(?:north(?:ern)?|south(?:ern)?|west(?:ern)?|east(?:ern)?|central|sub-?saharan|southeast(?:ern)?|south-east)"
     r"[- ](?:africa|europe|asia|america)n?|latin america|caribbean|balkan|sahel|south africa|african union)|"
@@ -106,6 +101,11 @@ _THRESHOLD = re.compile(
     r"\b(?P<below>less than|under|below|fewer than|at most|lower than)|"
     r"(?P<zh_above>超过|高于|多于|大于|以上)|(?P<zh_below>低于|少于|不到|小于)"
 )
+_SPAN = re.compile(
+    r"(?:\bbetween |介于|在)(?P<low>[$€£]?\d[\d,.]*)(?P<scale>[^\d?]{0,12}?)\s?(?:\band|\bto|[到至和与])\s?"
+    r"(?P<high>[$€£]?\d[\d,.]*)(?P<unit>[^?？之]*)(?:之间)?"
+)
+"""Matches the two ends of a span: `between 20,000 and 30,000 dollars`."""
 _SUM = re.compile(
     r"\b(?:total|combined|sum|altogether|together|add(?:ed)? up|all (?:the )?countries)\b|合计|总和|一共|总共|加起来|总"
 )
@@ -119,10 +119,10 @@ _IGNORED = frozenset(
     "host hold holder home top rank ranked ranking order first best worst name list which country nation state place "
     "land continent region latest newest number going proven known estimated often gets burn produce use has "
     "large highest lowest largest fewest smallest total combined sum mean average all altogether together across "
-    "inhabitant people sits sit most least more less than over under above below exceed many much "
+    "inhabitant people sits sit lying most least more less than over under above below exceed many much "
     "超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 个 "
     "stan stans 国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个 "
-    "two three four five six seven eight nine ten 两 三 四 五 六 七 八 九 十".split()
+    "two three four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
 
 
@@ -170,6 +170,8 @@ class Bound(Struct, frozen=True):
 
     above: bool
     amount: Amount | None = None
+    upto: Amount | None = None
+    """The end of a span that begins at `amount`."""
     name: str = ""
     """The country whose figure it is."""
     without: str = ""
@@ -178,6 +180,8 @@ class Bound(Struct, frozen=True):
     def passed_by(self, amount: Amount) -> bool:
         """Return whether a figure is past it."""
         limit = self.amount.value if self.amount else amount.value
+        if self.upto:
+            return limit <= amount.value <= self.upto.value
         return amount.value > limit if self.above else amount.value < limit
 
 
@@ -257,16 +261,16 @@ def asked(q: Question) -> Ranking | None:
     if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may have the union's own figure
         return None
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
-    words = tuple(token for token in dict.fromkeys(tokens(bare)) if _telling(token))
-    known = set(tokens(" ".join(labels))) | _OF_REGIONS
+    words = tuple(token for token in dict.fromkeys(tokens(_SPAN.sub(r"\g<unit>", bare))) if _telling(token))
+    known = set(tokens(" ".join(labels))) | REGIONAL
     known |= set(tokens(" ".join(group.pattern.findall(q.text.lower())))) if group else set()
     if any(not set(tokens(name)) <= known for name in q.names if not limit or (usual(name) or name) != limit.name):
         return None  # a name that is no region: the question is about a thing, or about a given group
-    label = labels[0] if len(labels) == 1 and not _left(q, labels[0]) else _meant(masked)
-    if not label and kind == "count" and re.search(r"\d\D{0,12}(?:people|inhabitants|人)", text):
+    label = labels[0] if len(labels) == 1 and not _unsaid(labels[0], words) else _meant(masked)
+    if not label and kind == "count" and re.search(r"(?:\d|\ba )\D{0,12}(?:people|inhabitants|residents|人)", text):
         label = "Population, total"
     limit = limit if kind == "count" else None
-    if kind == "count" and limit is None:
+    if (kind == "count" and limit is None) or (label and _unsaid(label, words)):
         return None
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
     return Ranking(
@@ -276,7 +280,7 @@ def asked(q: Question) -> Ranking | None:
         words,
         most,
         first,
-        limit if kind == "count" else None,
+        limit,
         "worst" in text,
         sure,
         group,
@@ -297,7 +301,9 @@ def _meant(bare: str) -> str:
 def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
     """Return what is computed, whether the highest come first, and how many are asked for."""
     if _COUNT.search(text) or (
-        _ASKS.search(text) and re.search(r"\bcountries\b|国家", text) and _THRESHOLD.search(text)
+        _ASKS.search(text)
+        and re.search(r"\bcountries\b|国家", text)
+        and (_THRESHOLD.search(text) or _SPAN.search(text))
     ):
         return "count", True, 1
     least = _LEAST.search(text)
@@ -316,14 +322,14 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
 
 def _telling(token: str) -> bool:
     known = any(token in words for words in (_IGNORED, STOP_WORDS, filler()))
-    return not (known or token.isdigit() or count_of(token))
+    return not (known or token[0].isdigit() or count_of(token) or rank_of(token) > 1)
 
 
-def _left(q: Question, label: str) -> set[str]:
-    """Return the words beside the measure that its label does not have, so that something else may be asked for."""
-    held = set(tokens(label))
-    said = [word for t in q.targets for word in (*t.words, *t.beside, *t.near)]
-    return {word for word in said if _telling(word) and word not in held | _OF_REGIONS}
+def _unsaid(label: str, words: Sequence[str]) -> bool:
+    """Return whether a word narrows what is asked for, so that no wording of the measure has it: *landlocked*, *NATO*."""
+    said = {each[:5] for each in explained()[0].get(label, frozenset()) | REGIONAL | WEAK}
+    # The segmenter gives Chinese words that overlap, such as 万平方 beside 平方.
+    return not all(any(each in word for each in said) if has_cjk(word) else stem(word)[:5] in said for word in words)
 
 
 _THAN = re.compile(r"\bthan (?:(?:that of|in|the|does|is) )*$|比$", re.I)
@@ -341,6 +347,10 @@ def bound_of(text: str) -> Bound | None:
         if how and _THAN.search(text[: mention.place[0]]):
             rest = _THAN.sub("", text[: mention.place[0]]) + text[mention.place[1] :]
             return Bound(above=bool(how["most"] or how["zh_most"]), name=mention.names[0], without=rest)
+    if span := _SPAN.search(text.lower()):
+        first = _threshold(span["low"] + (span["scale"] if span["scale"].strip() else span["unit"]))
+        last = _threshold(span["high"] + span["unit"])
+        return Bound(above=True, amount=first, upto=last, without=text) if first and last else None
     match = _THRESHOLD.search(text.lower())
     amount = _threshold(text.lower()[match.end() :]) if match else None
     return (
@@ -352,7 +362,8 @@ def bound_of(text: str) -> Bound | None:
 
 def _threshold(text: str) -> Amount | None:
     """Return the figure at the start of a text, without what it counts."""
-    rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|人口|人|个|的.*", "", text)
+    rest = re.sub(r"\b(?:people|inhabitants|residents|countries)\b|\b(?:in|across|within) .*|人口|人|个|的.*", "", text)
+    rest = re.sub(r"^\s{0,3}a (?=[mb]illion)", "1 ", rest)
     return read_amount(re.sub(r"\s{0,9}per ?cent\b|\s{0,9}个?百分点", "%", rest.rstrip("?？. ")))
 
 
@@ -362,7 +373,7 @@ def measure(ranking: Ranking, evidence: Evidence) -> str | None:
     labels = [title for title in titles if not any(title.endswith(f", {region}") for region in _PARTS[WORLD])]
     if ranking.label in labels and not ranking.worst:
         return ranking.label
-    wanted = set(tokens(ranking.label)) or {word for word in ranking.words if word not in _OF_REGIONS}
+    wanted = set(tokens(ranking.label)) or {word for word in ranking.words if word not in REGIONAL}
     if not wanted:
         return None
     extra = {

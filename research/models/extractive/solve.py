@@ -25,7 +25,7 @@ from research.models.extractive.fitting import (
 )
 from research.models.extractive.free import free
 from research.models.extractive.grounding import understood
-from research.models.extractive.members import among
+from research.models.extractive.members import among, past
 from research.models.extractive.own import better
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary, wholes
@@ -33,7 +33,7 @@ from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
-from research.models.extractive.rankings import TITLE, Ranking, asked
+from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import settled
@@ -43,6 +43,8 @@ _ABSENT = re.compile(r"^0 km \(landlocked\)")
 """Matches the figure of something that a country does not have."""
 _YEARS = re.compile(r"\byears\b|年来|[几多]年|近.年", re.I)
 """Matches a question for the change over all years of a series: *over the last three years*."""
+_EACH_YEAR = re.compile(r"(?<!between )\d{4}年?(?:,? and (?:in )?|, |[和、与及])\d{4}")
+"""Matches a question for the figures of several years: *in 2022 and 2023*, not *between 2022 and 2023*."""
 MAX_FACTS = 40
 """Most facts in a report."""
 
@@ -208,6 +210,8 @@ class Solver:
         if len(pairs) != len(subjects):
             return self._of_years(subjects, targets[0], years)
         findings = [finding for pair in pairs for finding in pair]
+        if _EACH_YEAR.search(self.question.text) and not GROWTH.search(self.question.text.lower()):
+            return self._of_years(subjects, targets[0], years)
         for before, after in pairs:
             if obstacle := hindrance([before.fact, after.fact]):
                 return self._end(list(dict.fromkeys(findings)), hindrance=obstacle)
@@ -215,13 +219,15 @@ class Solver:
         return self._computed(findings, code, "Calculate the change.", group=tuple(filter(None, series)))
 
     def _of_years(self, subjects: Sequence[str], target: Target, years: Sequence[int]) -> Verdict:
-        """Return the years of a span that there are if each of them is asked for; else no answer, and the years there are."""
+        """Return those of the years asked for that there are; no answer if it is their change that is asked for."""
         given = [
             Finding(fact.subject, target, fact)
             for fact in self.evidence.facts
             if fact.subject in subjects and fact.label_years and fit(fact, target) >= MATCH
         ]
-        inside = (each for each in given if years and years[0] <= each.fact.label_years[0] <= years[-1])
+        span = range(years[0], years[-1] + 1) if years else ()
+        wanted = years if _EACH_YEAR.search(self.question.text) else span
+        inside = (each for each in given if each.fact.label_years[0] in wanted)
         by_year = {(each.subject, each.fact.label_years): each for each in inside}
         if len(by_year) > 1 and not GROWTH.search(self.question.text.lower()):
             return self._end([by_year[key] for key in sorted(by_year)])
@@ -254,6 +260,9 @@ class Solver:
             return self._end(found, hindrance=obstacle)
         if self.question.operation != "compare":
             return self._computed(found, comparison(found, self.question), "Calculate it from these figures.")
+        limit = bound_of(self.question.text) if len(found) > 2 else None
+        if limit and any(each.subject == limit.name for each in found):  # `larger than France, Spain or Sweden`
+            return past(self.finder, found, (), limit)
         chosen = in_order(found, most=self.question.most)[0].subject
         return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=chosen)
 

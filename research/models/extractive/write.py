@@ -62,6 +62,7 @@ _WORDS = {
         "mean_of": "The unweighted mean {label} of {names} is {s}.",
         "regions": "The regions are those of the source, which may list a country such as Russia in another one.",
         "above": "above {limit}",
+        "between": "between {low} and {high}",
         "below": "below {limit}",
         "years": "The figures are of different years: {years}.",
         "unlike": "The figures are in different units ({one}; {two}), so they are not compared.",
@@ -147,6 +148,7 @@ _WORDS = {
         "last_tied": "末位数值并列，因此列出的国家多于所问的数目。",
         "regions": "地区按资料来源划分，个别国家可能归入别的地区。",
         "above": "超过{limit}",
+        "between": "在{low}和{high}之间",
         "below": "低于 {limit}",
         "years": "这些数字属于不同年份：{years}。",
         "unlike": "这些数字的单位不同（{one}；{two}），因此不作比较。",
@@ -293,7 +295,7 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
         return _derived(verdict, verdict.derived, w)
     if verdict.holds is not None:
         return [*_yes(verdict.holds, w), *(_sentence(finding, w) for finding in verdict.findings)]
-    if q.relation is not None:
+    if q.relation is not None or verdict.limit:
         return _group(verdict, w)
     if verdict.computed and q.operation == "growth":
         before, after = amounts_of([finding.fact for finding in verdict.findings[:2]])
@@ -482,7 +484,7 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
     """Return what is said of the members of a list: of one of them, of those past a limit, or of all."""
     q = verdict.question
     members = [f for f in verdict.group if f.target != q.relation]
-    lists = [f for f in verdict.group if f.target == q.relation] or list(verdict.findings)
+    lists = [f for f in verdict.group if f.target == q.relation] or ([] if members else list(verdict.findings))
     if q.operation == "count" and not members:
         found = verdict.findings[0]
         count = len(items_of((found.fact.source or found.fact).value))

@@ -98,12 +98,14 @@ def past(limit: Bound, label: str, w: dict[str, str]) -> str:
     said = _limit(limit.amount, label, w) if limit.amount else ""
     name = _named(limit.name, w)
     said += (f"（{name}）" if w["language"] == "zh" else f" ({name})") if name else ""
+    if limit.upto:
+        return w["between"].format(low=said, high=_limit(limit.upto, label, w))
     return w["above" if limit.above else "below"].format(limit=said)
 
 
 def _limit(limit: Amount, label: str, w: dict[str, str]) -> str:
     """Return a threshold as it is written."""
-    value, unit = f"{limit.value:,f}", limit.unit
+    value, unit = f"{limit.value:,f}", limit.base if limit.base == "$" else limit.unit
     text = value.rstrip("0").rstrip(".") if "." in value else value
     joined = (
         f"{unit}{text}" if unit in ("$", "€", "£") else f"{text}{'' if unit.startswith('%') else ' '}{unit}".rstrip()
