@@ -59,7 +59,30 @@ MEMBERS = [
     ("What share of Kenya's population is Muslim?", "Muslim 10.9%"),
     ("Does Switzerland border Liechtenstein?", "Yes."),
     ("Does Spain border Germany?", "No."),
+    (
+        "What are the neighbours of Laos?",
+        "Burma 238 km; Cambodia 555 km; China 475 km; Thailand 1,845 km; Vietnam 2,161 km",
+    ),
+    ("How many neighbours does China have?", "14"),
 ]
+SHARED = [
+    ("Which countries border both France and Germany?", "Belgium, Luxembourg, Switzerland"),
+    ("Which countries share a border with both India and China?", "Bhutan, Burma, Nepal, Pakistan"),
+    ("Which countries that border Germany do not border France?", "Austria, Czechia, Denmark, Netherlands, Poland"),
+    ("How many countries border both France and Germany?", "3"),
+    ("哪些国家与德国接壤但不与法国接壤？", "奥地利、捷克、丹麦、荷兰、波兰"),
+    ("Which of Spain and Italy does not border France?", ""),
+    ("What languages are not spoken in Belgium?", ""),
+    ("Which African countries do not have a coast?", ""),
+    ("Who is not the president of France?", ""),
+]
+
+
+@pytest.mark.examples(5)
+@pytest.mark.parametrize(("question", "short"), SHARED)
+def test_what_several_have_together_and_what_some_have_not(bench: Workbench, question: str, short: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert (view.short, view.outcome) == (short, "answered" if short else "no_evidence")
 
 
 @pytest.mark.examples(5)

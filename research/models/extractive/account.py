@@ -142,8 +142,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     ]
     operation = verdict.question.operation
     single = len({each.subject for each in shown.findings}) == 1
-    if shown.limit and shown.findings and not counts(asked[0].text):
-        return comma.join(each.subject for each in shown.findings) if len(shown.findings) <= TIED else ""
+    if shown.shared and not counts(asked[0].text):
+        return comma.join(shown.shared) if len(shown.shared) <= TIED else ""
     differs = asked[0].kind != "whether" and DIFFERENCE.search(asked[0].text)
     if verdict.chosen and verdict.computed and (asked[0].kind == "number" or differs):
         # what is calculated from the figures before it: the difference, then the ratio
@@ -152,7 +152,7 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
         not verdict.chosen
         and (operation in ("lookup", "compare") or (operation == "growth" and not verdict.computed))
         and not (shown.question.relation and counts(asked[0].text))
-        and len(asked) == 1 < len(shown.findings) <= (TIED if shown.question.relation else len(lines))
+        and len(asked) == 1 < len(shown.findings) <= (TIED if shown.question.relation or shown.limit else len(lines))
     ):
         of_each: dict[str, list[str]] = {}
         for each in shown.findings:

@@ -352,6 +352,8 @@ def verdict(found: Verdict) -> Verdict:
         findings=tuple(map(_finding, found.findings)),
         group=tuple(map(_finding, found.group)),
         chosen=subject(found.chosen),
+        shared=tuple(map(subject, found.shared)),
+        apart=tuple(map(subject, found.apart)),
         missing=tuple(map(term, found.missing)),
         ranked=ranked,
         derived=derived,

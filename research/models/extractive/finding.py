@@ -102,7 +102,7 @@ class Finder:
             for fact in self.evidence.facts
             if fact.subject == subject and (score := self._score(fact, target, year, numeric)) >= MATCH
         ]
-        best = max(fitting, key=lambda item: (round(item[0], 2), max(item[1].years, default=0)), default=(0, None))[1]
+        best = max(fitting, key=_rank, default=(0, None))[1]
         remembered = best in self.evidence.remembered and best is not None and self._half(best, year)
         if best and not (self.acting and (remembered or self._earlier(best, year))):
             return Finding(subject, target, best)
@@ -148,8 +148,8 @@ class Finder:
         return []
 
     def _earlier(self, fact: Fact, year: int | None) -> bool:
-        """Return whether a line of a series may have a later one in its document, which was not read yet."""
-        return year is None and bool(fact.label_years) and fact.url not in self.evidence.visited
+        """Return whether a document not read yet may have more: a later line of a series, or the rest of a line."""
+        return (fact.cut or (year is None and bool(fact.label_years))) and fact.url not in self.evidence.visited
 
     def _half(self, fact: Fact, year: int | None) -> bool:
         """Return whether a remembered line may not suffice, because it was found for another question.
@@ -199,3 +199,9 @@ class Finder:
         if result is None and self.evidence.offers("python") and not self.evidence.tried(code):
             self.act("python", {"code": code}, thought)
         return result is not None
+
+
+def _rank(found: tuple[float, Fact]) -> tuple[float, bool, int]:
+    """Return how well a line fits: whole ones before those that were cut, the latest last."""
+    score, fact = found
+    return round(score, 2), not fact.cut, max(fact.years, default=0)

@@ -15,6 +15,7 @@ from research.models.extractive.composing import counted, measure_of, with_measu
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, explained, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
+from research.models.extractive.members import shares
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
 from research.models.extractive.phrasebook import entries, vocabulary, wholes
 from research.models.extractive.places import Mention, mentions, usual
@@ -128,7 +129,8 @@ def grounded(question: Question) -> Question:
     """
     found = subjects(question.text)
     through = _THROUGH.search(_ASIDE.sub(" ", question.text).lower())
-    if not found or (through and not _listed(question, found)):
+    asks_members = [target.label for target in question.targets] == [BORDER.label]
+    if not found or (through and not asks_members and not _listed(question, found)):
         return msgspec.structs.replace(question, described=bool(found and through and not question.relation))
     if question.rank and not _targets(question)[0]:
         return question
@@ -146,6 +148,8 @@ def grounded(question: Question) -> Question:
     if measured := with_measure(named, text_of(question), measure):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
+    if len(called) > 1 and shares(named) and all(target.label in ("", BORDER.label) for target in targets):
+        return msgspec.structs.replace(named, targets=(BORDER,), relation=BORDER, operation="lookup", guessed=guessed)
     item = items.of_pair(named, [*(target.label for target in targets), *nearest[:1]])
     if item is None and all(target.label in _LOOSE or items.lists(target.label) for target in targets):
         item = items.of_people(named, found, targets)

@@ -26,7 +26,7 @@ _IN: dict[Measure, re.Pattern[str]] = {
     )
     for measure, words in _UNITS.items()
 }
-_PORTION = "percentage|per ?cent|pct|share|portion|proportion|fraction|slice|chunk"
+_PORTION = "percentage|per ?cent|pct|share(?! an? )|portion|proportion|fraction|slice|chunk"
 _OF_A_WHOLE = re.compile(
     r"\bas an? (?:%|share|slice|part|proportion|percentage|fraction)(?: of\b|$)|\bthe (?:proportion|percentage)\b|"
     r"(?<!\bnot )(?<!\bthan )(?<!\bin )\b(?:percentage|proportion)s?\b|\b(?:proportion(?:al|ate)ly|in proportion)\b|"

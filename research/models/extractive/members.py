@@ -7,14 +7,27 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from research.models.extractive import patterns
 from research.models.extractive.arithmetic import amount_of, comparison, hindrance, in_order, items_of, members_of
 from research.models.extractive.finding import Finder
-from research.models.extractive.question import Target
+from research.models.extractive.meaning import masked
+from research.models.extractive.places import mentions, usual
+from research.models.extractive.question import Question, Target
 from research.models.extractive.ranked import fits
 from research.models.extractive.rankings import Bound, bound_of
 from research.models.extractive.table_words import rank_of
 from research.models.extractive.verdict import Finding, Verdict
+from research.models.extractive.whether import asks_whether
 
+_SHARED = re.compile(
+    r"\bboth\b|\b(?:countr(?:y|ies)|nations?|states?|which|that|who)(?: \w+)? (?:borders?|touch(?:es)?|shares?|adjoins?)\b|"
+    r"同时|共同|接壤"
+)
+"""Matches a question for the countries that are on the borders of all that it names."""
+_OF_GIVEN = re.compile(
+    r"\b(?:which|who|one) of (?:the )?Ξ(?!['’])|\bΞ(?:,| or| and) .*\b(?:which|who)\b|Ξ[和与跟、].*哪[个国]", re.I
+)
+"""Matches a question that offers the countries to choose from."""
 MOST = 20
 """Most members to look up."""
 
@@ -26,17 +39,47 @@ def counts(text: str) -> bool:
     return _COUNTS.search(text) is not None
 
 
+def shares(question: Question) -> bool:
+    """Return whether a question asks for the countries that border several, or some and not others."""
+    text = question.text.lower()
+    wanted = patterns.BORDERS.search(text) and (_SHARED.search(text) or patterns.DENIES.search(text))
+    return bool(wanted and not asks_whether(text) and not _OF_GIVEN.search(masked(question.text, "Ξ")))
+
+
+def _excluded(text: str) -> set[str]:
+    """Return the countries of a question behind a negation: France in `border Germany but not France`."""
+    found, end, denied = set[str](), 0, False
+    for mention in mentions(text):
+        between = text[end : mention.place[0]].lower()
+        if not re.fullmatch(r"\W*(?:or|nor|and|和|或|、)?\W*", between):
+            denied = patterns.DENIES.search(between) is not None
+        end = mention.place[1]
+        found |= set(mention.names) if denied else set()
+    return found
+
+
 def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
     """Return the answer about the members that the lists of all subjects have, or the next steps."""
     q, limit = finder.question, bound_of(finder.question.text)
+    if patterns.DENIES.search(q.text.lower()) and not shares(q):
+        return finder.end()
+    excluded = _excluded(q.text)
     owners = [each for each in subjects if limit is None or each != limit.name] or subjects
+    owners = sorted(owners, key=lambda each: (usual(each) or each) in excluded)
     lists = [finder.find(each, relation) for each in owners]
     if finder.actions:
         return finder.more()
     group = tuple(finding for finding in lists if finding)
     if not group or len(group) != len(lists):
         return finder.end()
-    members = members_of(group)
+    held = [each for each in group if (usual(each.subject) or each.subject) not in excluded]
+    others = {usual(name) or name for each in group if each not in held for name in items_of(each.fact.value)}
+    members = members_of(held) if held else {}
+    members = {name: size for name, size in members.items() if (usual(name) or name) not in others | excluded}
+    if members and len(group) > 1 and not q.pick and all(target == relation for target in targets):
+        borders = [replace(held[0], item=items_of(held[0].fact.value)[name].text) for name in members]
+        apart = tuple(each.subject for each in group if each not in held)
+        return finder.end(borders, group=group, shared=tuple(members), apart=apart)
     if not members or (q.operation == "count" and not limit):
         return finder.end(group)
     rank, most = rank_of(q.text), q.pick is None or q.pick.most

@@ -24,10 +24,10 @@ from research.models.extractive.fitting import (
     usual_name,
 )
 from research.models.extractive.free import free
-from research.models.extractive.grounding import understood
+from research.models.extractive.grounding import asking_sentences, understood
 from research.models.extractive.members import among, past
 from research.models.extractive.own import better
-from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, WEIGHS
+from research.models.extractive.patterns import COMPARATIVE, DENIES, GROWTH, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
@@ -99,9 +99,10 @@ class Solver:
     def _by_lines(self) -> Verdict:
         """Return the next steps or the answer from labelled lines."""
         q = self.question
+        denied = DENIES.search(asking_sentences(q.text).lower()) is not None
         if q.rank:
-            return free(self.finder)
-        if q.operation == "lookup" and not q.relation and not any(map(self.evidence.subject_named, q.names)):
+            return self._end() if denied else free(self.finder)
+        if q.operation == "lookup" and not (denied or q.relation or any(map(self.evidence.subject_named, q.names))):
             # No document has these names as its subject, but some line may still answer the question.
             chosen, whole = quoted(self.evidence, [word for word in words_of(q.text) if word not in ASKING], q.names)
             if whole:
@@ -114,7 +115,7 @@ class Solver:
             resolved = [entry for _, entry in sure]
         subjects = list(dict.fromkeys(subject for subject, _ in filter(None, resolved)))
         if not subjects:
-            return free(self.finder)
+            return self._end() if denied else free(self.finder)
         if q.nearest:
             return self._unclear(subjects)
         if q.described and said_in(q.text, subjects):
@@ -128,6 +129,8 @@ class Solver:
         targets = [target for target in q.targets if target not in used]
         if len(subjects) == 1 and (measure := composing.asked(q)):
             return composing.derive(self.finder, measure, subjects[0]) or self._unclear(subjects)
+        if denied and q.relation is None:
+            return self._unclear(subjects)
         if targets and targets[0].item:
             return items.answer(self.finder, subjects[0], targets[0])
         if q.relation is not None:
@@ -293,7 +296,8 @@ def only_prose(prose: Prose, question: Question) -> bool:
 def ranking(question: Question) -> Ranking | None:
     """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
     several = len({mention.names for mention in mentions(question.text)}) > 1
-    return None if several or "所在的国家" in question.text else asked(question)
+    narrowed = several or "所在的国家" in question.text or DENIES.search(question.text.lower())
+    return None if narrowed else asked(question)
 
 
 def weighs_sum(text: str) -> bool:

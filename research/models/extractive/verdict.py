@@ -154,6 +154,9 @@ class Verdict(Struct, frozen=True):
     """The measure calculated from the two findings."""
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
+    shared: tuple[str, ...] = ()
+    """The members that the lists of the group have together, but for the lists of those `apart`, which do not have them."""
+    apart: tuple[str, ...] = ()
     limit: Bound | None = None
     """What the findings are past, of all those in the group."""
     holds: bool | None = None

@@ -76,6 +76,8 @@ _WORDS = {
         "最长/最短": "the longest/the shortest",
         "of": "Of {count}, {name} has {which} {label}: {value}.",
         "past": "{count} of {all} have {a_label} {limit}: {names}.",
+        "shared": "Neighbours of {held}: {names}.",
+        "shared_not": "Neighbours of {held}, but not of {others}: {names}.",
         "members": "| Country | {label} |\n|---|---|",
         "list": "{subject}: {label}: {value} [{n}].",
         "times": "{r} times",
@@ -159,6 +161,8 @@ _WORDS = {
         "most/fewest": "最多/最少",
         "of": "{count}个国家中，{name}的{label}{which}：{value}。",
         "past": "{all}个国家中，有{count}个的{label}{limit}：{names}。",
+        "shared": "与{held}接壤的国家：{names}。",
+        "shared_not": "与{held}接壤、但不与{others}接壤的国家：{names}。",
         "members": "| 国家 | {label} |\n|---|---|",
         "list": "{subject}：{label}：{value} [{n}]。",
         "times": "{r}倍",
@@ -483,6 +487,8 @@ def _hindered(verdict: Verdict, w: dict[str, str]) -> list[str]:
 def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
     """Return what is said of the members of a list: of one of them, of those past a limit, or of all."""
     q = verdict.question
+    if verdict.shared:
+        return [_shared(verdict, w), *(_plainly(each, w) for each in verdict.group)]
     members = [f for f in verdict.group if f.target != q.relation]
     lists = [f for f in verdict.group if f.target == q.relation] or ([] if members else list(verdict.findings))
     if q.operation == "count" and not members:
@@ -498,6 +504,18 @@ def _group(verdict: Verdict, w: dict[str, str]) -> list[str]:
         figures = all(each.fact.quantity for each in verdict.findings) and len(verdict.findings) > 1
         return [*([_members(verdict.findings, w)] if figures else rest), *(_plainly(each, w) for each in verdict.group)]
     return [*(_sentence(each, w) for each in lists), *rest]
+
+
+def _shared(verdict: Verdict, w: dict[str, str]) -> str:
+    """Return which members the lists have together, and which lists do not have them."""
+    marked = {each.subject: f"{each.subject} [{each.fact.n}]" for each in verdict.group}
+    held = chinese.listed([mark for name, mark in marked.items() if name not in verdict.apart], w)
+    others = chinese.listed([marked[name] for name in verdict.apart], w)
+    if counts(verdict.question.text):
+        names = f"**{len(verdict.shared)}** ({chinese.listed(verdict.shared, w)})"
+    else:
+        names = chinese.listed([f"**{name}**" for name in verdict.shared], w)
+    return w["shared_not" if others else "shared"].format(held=held, others=others, names=names)
 
 
 def _of_all(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> str:
