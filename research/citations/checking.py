@@ -136,14 +136,14 @@ class _Checker:
             return _Found("unverified", (limit,), {})
         plain = _EMPHASIS.sub("", claim)
         cells = [cell for page in pages for cell in page.cells]
-        rowed = _row(plain, context)
-        said = told(rowed, cells, [page.title for page in pages])
+        row = rowed(plain, context)
+        said = told(row, cells, [page.title for page in pages])
         verbatim = _verbatim(plain, pages)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
-        if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else rowed, pages):
+        if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else row, pages):
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
@@ -203,7 +203,7 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
     return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
 
 
-def _row(claim: str, context: str) -> str:
+def rowed(claim: str, context: str) -> str:
     """Return a row of a table with the head of its column before each figure; any other claim as it is."""
     cells = claim.split(" | ")
     if len(cells) < 2:

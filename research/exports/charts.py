@@ -15,8 +15,11 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from research._util.glossary import chinese_label, chinese_places
+from research.citations import statements, without_marks
+from research.citations.checking import rowed
 from research.citations.labelled import Cell, cells_of, labelled_figures
 from research.events.view import RunView
+from research.exports.words import words_of
 from research.quantities import Quantity, quantities
 from research.text import cell, clip, has_cjk
 from research.types import HOLDS
@@ -58,6 +61,8 @@ class Chart(Struct, frozen=True):
     kind: Literal["bars", "lines"]
     points: tuple[Point, ...]
     """Bars from the largest to the smallest; lines by subject and year."""
+    tabled: bool = False
+    """Whether tables of the report have all these figures."""
 
     @property
     def name(self) -> str:
@@ -69,14 +74,10 @@ class Chart(Struct, frozen=True):
         """Return whether the year of any figure is known."""
         return any(point.year for point in self.points)
 
-    @property
-    def same_year(self) -> bool:
-        """Return whether all figures are of one year."""
-        return len({point.year for point in self.points}) == 1
-
     def label(self, point: Point) -> str:
         """Return the subject, with the year if the chart mixes years."""
-        return point.subject if self.same_year or not point.year else f"{point.subject} ({point.year})"
+        same_year = len({each.year for each in self.points}) == 1
+        return point.subject if same_year or not point.year else f"{point.subject} ({point.year})"
 
 
 class Found(Struct):
@@ -90,6 +91,7 @@ class Found(Struct):
     """What the source calls it, without a year."""
     unit: str
     """With commas if it may be one of several."""
+    tabled: bool
 
 
 def charts(view: RunView) -> tuple[Chart, ...]:
@@ -102,6 +104,14 @@ def charts(view: RunView) -> tuple[Chart, ...]:
         groups.setdefault((found.label.casefold(), found.unit), []).append(found)
     drawn = (_chart(group, has_cjk(view.question)) for group in groups.values())
     return tuple(sorted(filter(None, drawn), key=lambda each: -len(each.points)))[:MOST]
+
+
+def headline(view: RunView) -> str:
+    """Return the short answer; a name alone is followed by its figure in a chart of the report, or by its only one."""
+    points = [point for chart in charts(view)[:1] for point in chart.points if point.subject == view.short]
+    only = {each.quantity.written for each in stated_figures(view) if each.subject == view.short}
+    figure = max(points, key=lambda point: point.year).written if points else only.pop() if len(only) == 1 else ""
+    return words_of(view)("{name}: {value}", name=view.short, value=figure) if figure else view.short
 
 
 def as_csv(chart: Chart) -> bytes:
@@ -119,17 +129,20 @@ def stated_figures(view: RunView) -> Iterator[Found]:
     """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
     cells: dict[int, list[Cell]] = {}
     said = view.report or view.answer
+    heads = {without_marks(each.text): each.context for each in statements(said) if " | " in each.text}
     for citation in view.citations[:CITATIONS]:
         if citation.status not in HOLDS:
             continue
         if citation.n not in cells:
             cells[citation.n] = [each for source in view.sources.get(citation.n, ()) for each in cells_of(source)]
-        for figure, found in labelled_figures(_EMPHASIS.sub("", citation.claim), cells[citation.n]):
+        claim = rowed(citation.claim, heads.get(citation.claim, ""))
+        for figure, found in labelled_figures(_EMPHASIS.sub("", claim), cells[citation.n]):
             if found.names and not figure.hedge:
                 label = _YEAR.sub("", found.written).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])
-                yield Found(clip(subject, _NAME), found.year, figure, citation.n, label, figure.unit or _beside(found))
+                unit, tabled = figure.unit or _beside(found), citation.claim in heads
+                yield Found(clip(subject, _NAME), found.year, figure, citation.n, label, unit, tabled)
 
 
 def _beside(cell: Cell) -> str:
@@ -147,6 +160,7 @@ def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
         before = kept.setdefault((found.subject, found.year), found)
         if not (before.quantity.states(found.quantity) or found.quantity.states(before.quantity)):
             return None
+        before.tabled |= found.tabled
     by_subject: dict[str, list[Found]] = {}
     for found in kept.values():
         by_subject.setdefault(found.subject, []).append(found)
@@ -171,7 +185,7 @@ def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[Found]) -
     points = (
         Point(each.subject, each.year, each.quantity.value / factor, each.quantity.written, each.n) for each in found
     )
-    return Chart(title, unit, kind, tuple(points))
+    return Chart(title, unit, kind, tuple(points), all(each.tabled for each in found))
 
 
 def _unit(quantity: Quantity) -> tuple[float, str]:

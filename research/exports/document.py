@@ -32,7 +32,7 @@ from research.exports.blocks import (
     visible,
     words,
 )
-from research.exports.charts import Chart, charts
+from research.exports.charts import Chart, charts, headline
 from research.exports.csl import web
 from research.exports.numbering import by_first_use, without_quotes
 from research.exports.progress import OUTCOMES, missing, quiet
@@ -113,7 +113,8 @@ class Drawn(Struct, frozen=True):
     """A PNG file without the title, which stands above it."""
     told: str
     """The figures in one line, for readers who do not see the picture."""
-    table: Table
+    table: Table | None
+    """None if the report has these figures in tables."""
 
 
 class Document(Struct, frozen=True):
@@ -150,12 +151,10 @@ def compose(view: RunView, longest: int) -> Document:
         case (Heading(spans=spans), *_) if words(spans) == title:
             body = body[1:]  # the title repeats it
     if view.short:
-        label = say("Answer:")  # a Chinese colon brings its own space
-        gap = "" if label.endswith("：") else " "
-        body = (Paragraph((Span(f"{label}{gap}", bold=True), Span(visible(view.short)))), *body)
-    plots = _plots(view.images)
+        label = f"{say('Answer:')} ".replace("： ", "：")  # a Chinese colon brings its own space
+        body = (Paragraph((Span(label, bold=True), Span(visible(headline(view))))), *body)
     cited = references(view, say)
-    left, hidden = len(report) - len(drawn), len(view.images) - len(plots)
+    left = len(report) - len(drawn)
     return Document(
         say,
         title,
@@ -172,10 +171,7 @@ def compose(view: RunView, longest: int) -> Document:
         tuple(_drawn(chart, say) for chart in charts(view)),
         cited,
         checked(view, say, UNSOURCED),
-        plots,
-        say("{count} not shown here: too large, too many, or no PNG.", count=say.count(hidden, "plot"))
-        if hidden
-        else "",
+        *plots(view.images, say),
         frozenset(each.n for each in cited),
     )
 
@@ -194,7 +190,7 @@ def _drawn(chart: Chart, say: Words) -> Drawn:
     told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
     rows = tuple(tuple((span,) for span in row) for row in zip(*shown.values(), strict=True))
     table = Table(tuple((Span(name),) for name in shown), rows, tuple(align.get(name, "left") for name in shown))
-    return Drawn(visible(chart.name), png(chart, titled=False), visible(told), table)
+    return Drawn(visible(chart.name), png(chart, titled=False), visible(told), None if chart.tabled else table)
 
 
 def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
@@ -376,12 +372,14 @@ def _line(text: str) -> str:
     return visible(clip(" ".join(text.split()), _CLIPPED))
 
 
-def _plots(images: list[bytes]) -> tuple[bytes, ...]:
-    """Return the plots that are valid PNG files, within the limits on number and size."""
+def plots(images: Sequence[bytes], say: Words) -> tuple[tuple[bytes, ...], str]:
+    """Return the plots that are valid PNG files, within the limits on number and size, and a note on the others."""
     drawn: list[bytes] = []
     bytes_left = PLOT_BYTES
     for image in images:
         if len(image) <= bytes_left and len(drawn) < PLOTS and (plot := sanitized(image, _PLOT_PIXELS)):
             bytes_left -= len(image)
             drawn.append(plot)
-    return tuple(drawn)
+    left = len(images) - len(drawn)
+    note = say("{count} not shown here: too large, too many, or no PNG.", count=say.count(left, "plot"))
+    return tuple(drawn), note if left else ""

@@ -88,7 +88,8 @@ class _Writer:
         for each in document.charts:
             self.spans([Span(each.title)], "Heading 1")
             self.plot(each.picture, each.told)
-            self.foreign_table(each.table)
+            if each.table:
+                self.foreign_table(each.table)
         if document.references:
             self.spans([Span(say("References"))], "Heading 1")
             for source in document.references:

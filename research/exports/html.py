@@ -99,7 +99,7 @@ def _body(document: Document) -> list[str]:
         picture = base64.b64encode(each.picture).decode()
         parts.append(f"<h3>{escape(each.title)}</h3>")
         parts.append(f'<img alt="{escape(each.told)}" src="data:image/png;base64,{picture}">')
-        parts.append(_table(each.table, document))
+        parts.append(_table(each.table, document) if each.table else "")
     if document.references:
         rows = "".join(_reference(each) for each in document.references)
         parts.append(_section(say("References"), f"<ol>{rows}</ol>", "references"))

@@ -14,14 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from research.events.view import RunView
 from research.exports.blocks import UNSEEN
-from research.exports.document import PLOT_BYTES, PLOTS, STATUSES, Note, Reference, checked, left, references
+from research.exports.charts import headline
+from research.exports.document import Note, Reference, checked, left, plots, references
 from research.exports.numbering import by_first_use, without_quotes
 from research.exports.words import Words, words_of
 from research.text import clip
-
-__all__ = ["PLOTS", "STATUSES", "front", "markdown", "plain", "prose", "table"]
-
-_PNG = b"\x89PNG\r\n\x1a\n"
 
 # An invisible joiner separates characters that are markup only together.  Unlike a backslash or an entity, it works in
 # every dialect, inside and outside code, and after any character.
@@ -47,7 +44,7 @@ def markdown(view: RunView) -> str:
     parts = [
         _front(view),
         f"# {plain(clip(' '.join(view.question.split()), 200))}",
-        f"**{say('Answer:')}** {plain(view.short)}" if view.short else "",
+        f"**{say('Answer:')}** {plain(headline(view))}" if view.short else "",
         _closed(prose(without_quotes(view).strip())),
         _section(say("References"), [_reference(each) for each in references(view, say)]),
         _section(say("Checked"), [_note(each) for each in checked(view, say)]),
@@ -150,17 +147,9 @@ def _note(note: Note) -> str:
 
 def _plots(images: Sequence[bytes], say: Words) -> list[str]:
     """Return the plots as data URLs, and a note on those left out."""
-    drawn: list[str] = []
-    bytes_left = PLOT_BYTES
-    for image in images:
-        if image.startswith(_PNG) and len(image) <= bytes_left and len(drawn) < PLOTS:
-            bytes_left -= len(image)
-            drawn.append(
-                f"![{say('Plot {n}', n=len(drawn) + 1)}](data:image/png;base64,{base64.b64encode(image).decode()})"
-            )
-    left = len(images) - len(drawn)
-    note = say("{count} not shown here: too large, too many, or no PNG.", count=say.count(left, "plot"))
-    return [*drawn, *([note] if left else [])]
+    drawn, note = plots(images, say)
+    urls = (f"data:image/png;base64,{base64.b64encode(image).decode()}" for image in drawn)
+    return [*(f"![{say('Plot {n}', n=n)}]({url})" for n, url in enumerate(urls, 1)), *filter(None, [note])]
 
 
 def _address(url: str) -> str:

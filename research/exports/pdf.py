@@ -62,7 +62,8 @@ class _Writer(Sheet):
         for each in document.charts:
             self.heading(each.title, 2)
             self.plot(each.picture)
-            self.table(each.table)
+            if each.table:
+                self.table(each.table)
         if document.references:
             self.heading(say("References"))
             for source in document.references:

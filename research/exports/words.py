@@ -18,6 +18,7 @@ _CHINESE: Final = {
     "Subject": "对象",
     "Year": "年份",
     "Value": "数值",
+    "{name}: {value}": "{name}：{value}",
     "Source": "来源",
     "References": "参考文献",
     "Checked": "核查",

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from research._util.http import host_of
 from research._util.said import say, speaking
 from research.agent.context import Steps
 from research.agent.judging import judge
@@ -150,12 +150,7 @@ class _Trial:
     def visit(self, wanted: Sequence[_Wanted]) -> Steps[None]:
         """Read each web source once, a few at a time and two of a host."""
         for batch in _polite(wanted):
-            seen = yield from self._use(
-                self._reader, {n: {"url": each.url, "goal": self._goal(n)} for n, each in batch}
-            )
-            with speaking(self.run.language):
-                found = [self._read(n, each, seen[n]) for n, each in batch]
-            yield from self._found(found)
+            yield from self._open({n: each.url for n, each in batch})
 
     def look_up(self, wanted: Sequence[_Wanted]) -> Steps[None]:
         """Read the user's documents that have the title of a source without an address."""
@@ -163,7 +158,7 @@ class _Trial:
             missing = say("the report has no such entry in its list of sources")
             unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
         yield from self._found(unlisted)
-        yield from self._open_own({n: self.given.chosen[n] for n, _ in wanted if n in self.given.chosen})
+        yield from self._open({n: self.given.chosen[n] for n, _ in wanted if n in self.given.chosen}, own=True)
         listed = [(n, each) for n, each in wanted if not each.unlisted and n not in self.given.chosen]
         if not self._searcher:
             return
@@ -179,7 +174,7 @@ class _Trial:
                     if len(meant[n]) != 1
                 ]
             yield from self._found(unclear)
-            yield from self._open_own({n: found[0].url for n, found in meant.items() if len(found) == 1})
+            yield from self._open({n: found[0].url for n, found in meant.items() if len(found) == 1}, own=True)
 
     def research(self) -> Steps[None]:
         """Read what the library has on each statement that cites nothing, or a country's whole entry of the Factbook."""
@@ -195,9 +190,11 @@ class _Trial:
             places = places[:MOST_RESEARCHED]
         for start in range(0, len(places) if self._searcher else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
-            asked = [(i, each) for i in said for each in _apart(" ".join([*map(_query, cited[i]), said[i]]))]
-            seen_for = yield from self._search({n: query for n, (_, query) in enumerate(asked)})
-            near = {i: zip_longest(*(seen_for[n] for n, (place, _) in enumerate(asked) if place == i)) for i in said}
+            about = {i: [each for each in map(_query, cited[i]) if each not in said[i]] for i in said}
+            asked = {i: _queries(" ".join([*about[i], said[i]])) for i in said}
+            queries = list(dict.fromkeys(each for own in asked.values() for each in own))
+            seen_for = yield from self._search(dict(enumerate(queries)))
+            near = {i: zip_longest(*(seen_for[queries.index(each)] for each in asked[i])) for i in said}
             meant = {i: self._on(i, (each for some in near[i] for each in some if each)) for i in said}
             fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
             seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
@@ -226,13 +223,13 @@ class _Trial:
         again = bool(self.given.again)
         return {n: [s for s in found.sources if again or s.url.startswith(LIBRARY)] for n, found in seen.items()}
 
-    def _open_own(self, addresses: dict[int, str]) -> Steps[None]:
-        """Read documents of the user's."""
+    def _open(self, addresses: dict[int, str], *, own: bool = False) -> Steps[None]:
+        """Read sources at these addresses: pages, or documents of the user's `own`."""
         seen = yield from self._use(
             self._reader, {n: {"url": url, "goal": self._goal(n)} for n, url in addresses.items()}
         )
         with speaking(self.run.language):
-            found = [self._read(n, replace(self.report.sources[n - 1], url=""), seen[n], own=True) for n in addresses]
+            found = [self._read(n, seen[n], own=own) for n in addresses]
         yield from self._found(found)
 
     def leave_rest(self) -> Steps[None]:
@@ -266,7 +263,9 @@ class _Trial:
         said = (without_marks(self._all[place].text) for place in self._kept if n in self._all[place].numbers)
         return clip(" ".join(said), _GOAL) or self.given.title
 
-    def _read(self, n: int, reference: Reference, seen: Observation, *, own: bool = False) -> AuditedSource:
+    def _read(self, n: int, seen: Observation, *, own: bool) -> AuditedSource:
+        reference = self.report.sources[n - 1]
+        reference = replace(reference, url="") if own else reference
         found = link_states.state_of(reference, seen)
         if own and found.state == "other_work":  # it was chosen by its title
             found = link_states.Found("reachable")
@@ -340,31 +339,24 @@ def _query(reference: Reference) -> str:
     return shelf.subject(reference.url if shelf.in_factbook(reference.url) else named)
 
 
-def _apart(text: str) -> list[str]:
-    """Return what is searched for a statement: it with each of its names alone, as a comparison has two, and all of it."""
-    names = [name for name in named(text) if content_tokens(name)]
-    others = ("|".join(re.escape(each) for each in names if each != name) for name in sorted(names))
-    return [*(re.sub(each, " ", text) for each in others if 1 < len(names) <= _BESIDE), text]
+def _queries(text: str) -> list[str]:
+    """Return what is searched for a statement: what it says of each of its names, as a comparison has two, else all of it."""
+    name = "|".join(re.escape(each) for each in named(text) if content_tokens(each))
+    names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
+    if not 1 < len(names) < _BESIDE:
+        return [text]
+    topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))
+    return [" ".join([each, *(word for word in content_tokens(text) if word in topic)]) for each in names]
 
 
 def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:
     """Yield the sources in batches with few of one host."""
-    left = list(wanted)
-    while left:
+    while wanted:
         hosts: Counter[str] = Counter()
         batch: list[_Wanted] = []
-        for each in left:
-            host = _host(each[1].url)
-            if len(batch) < TOGETHER and hosts[host] < OF_A_SITE:
-                hosts[host] += 1
-                batch.append(each)
-        taken = {n for n, _ in batch}
-        left = [each for each in left if each[0] not in taken]
+        later: list[_Wanted] = []
+        for each in wanted:
+            hosts[host := host_of(each[1].url).partition("//")[2]] += 1
+            (batch if len(batch) < TOGETHER and hosts[host] <= OF_A_SITE else later).append(each)
         yield batch
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).netloc.casefold()
-    except ValueError:  # an address such as http://[ is refused when it is opened
-        return url
+        wanted = later

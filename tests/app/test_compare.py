@@ -178,7 +178,7 @@ def test_two_finished_runs_are_shown_side_by_side(visit: Visit, compared: tuple[
 def test_the_winner_of_a_comparison_is_shown_with_its_figure(
     visit: Visit, answered: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages.parts.compare.numbers.with_figure", lambda view: f"{view.short}: 55 million")
+    monkeypatch.setattr("pages.parts.compare.numbers.headline", lambda view: f"{view.short}: 55 million")
     saved(answered, OTHER)
     app = visit(answered, "compare", id=compare_saved(Workbench(load(home=answered)), [RUN, OTHER]).id)
     assert app.get_by_key("compare-figures").markdown[0].value.count("1.2 %: 55 million") == 2

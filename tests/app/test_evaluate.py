@@ -327,6 +327,12 @@ def test_figures_differences_and_the_pareto_front_are_described_in_text(visit: V
     assert scatter.alt == "Best for their cost: 1 · ReAct / Full history (100 %)"
 
 
+def test_no_grid_is_drawn_where_each_framework_has_a_strategy_of_its_own(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "1" * 10, "iter_research/evolving": "01" * 5})
+    app = visit(home, "evaluate", evaluation="mine")
+    assert len(app.get("vega_lite_chart")) == 2 and "Framework and strategy" not in texts(app)
+
+
 def test_few_questions_are_followed_by_their_answers_and_the_statistics_are_folded(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "101", "rewoo/full": "100"})
     app = visit(home, "evaluate", evaluation="mine")

@@ -16,7 +16,6 @@ import research
 from pages.parts.run import head, naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
-from pages.parts.run.report import with_figure
 from pages.parts.shared import language
 from pages.parts.shared.safe import plain
 from research.citations import check
@@ -28,6 +27,7 @@ from research.events.events import Asked, ChildStarted, Paused, ReportUpdated, R
 from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView, fold
+from research.exports.charts import headline
 from research.store import Store
 from research.text import clip
 from research.types import Citation, Observation, Part, Reply, Source, ToolCall
@@ -562,9 +562,9 @@ def test_the_winner_of_a_comparison_is_shown_with_its_figure() -> None:
         citations=check(report, sources),
         sources={each.n: [each] for each in sources},
     )
-    assert with_figure(view) == "Spain: 11.4%"
-    assert with_figure(replace(view, short="Greece")) == "Greece"
-    assert with_figure(replace(view, citations=view.citations[1:], short="Italy")) == "Italy: 6.8%", "without a chart"
+    assert headline(view) == "Spain: 11.4%"
+    assert headline(replace(view, short="Greece")) == "Greece"
+    assert headline(replace(view, citations=view.citations[1:], short="Italy")) == "Italy: 6.8%", "without a chart"
 
 
 def test_a_calculation_says_what_its_results_are() -> None:

@@ -156,3 +156,23 @@ def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbenc
     report = "\n\n".join(f"The old mill of Alder Creek ground {n} tonnes of oats." for n in range(1_000, 1_103))
     view = audit(report, workbench=bench)
     assert "3 statements were not looked for: at most 100 are" in view.report
+
+
+@pytest.mark.parametrize(
+    ("statement", "searches"),
+    [
+        ("Oslo is the capital of Norway. Oslo is the capital of Norway.", ["Oslo capital", "Norway capital"]),
+        ("Brazil is smaller in area than Argentina.", ["Brazil smaller area", "Argentina smaller area"]),
+        ("The United States is larger than Brazil.", ["United States larger", "Brazil larger"]),
+        ("巴西的面积比阿根廷小。", ["巴西 面积 小", "阿根廷 面积 小"]),
+        ("Trade rests on timber.", ["Trade rests on timber."]),
+        ("Norway's coastline is 5,148 km [1].\n\n## References\n\n[1] Norway, CIA World Factbook",
+         ["Norway", "Norway's coastline is 5,148 km."]),
+    ],
+)  # fmt: skip
+def test_a_statement_is_looked_for_in_words_that_a_person_would_type(
+    statement: str, searches: list[str], bench: Workbench
+) -> None:
+    calls = [call for each in audit(statement, workbench=bench).rounds for call in each.calls]
+    found = [each.call.arguments["query"] for each in calls if "query" in each.call.arguments]
+    assert found == searches, "each once"

@@ -8,7 +8,7 @@ import pytest
 
 from research.citations import check
 from research.events.view import RunView
-from research.exports.charts import Chart, as_csv, charts
+from research.exports.charts import Chart, as_csv, charts, headline
 from research.exports.docx import docx
 from research.exports.drawing import png
 from research.exports.html import html
@@ -102,6 +102,52 @@ def test_figures_whose_rows_have_other_units_share_no_chart(second: str, kind: i
         .replace("| Outlay", "| 3 | Outlay")
     )
     assert len(charts(run(said, Source(1, table.url, table.title, result)))) == kind
+
+
+RANKED = Source(
+    4,
+    "library://book/4",
+    "Country comparison · Population, total",
+    "Population, total in the world: 3 of 3 countries have a figure, 2025\nIndia (rank 1, highest): 1,419,316,933 (2025 est.)\n"
+    "China (rank 2): 1,407,181,209 (2025 est.)\nTuvalu (rank 3, lowest): 11,810 (2025 est.)",
+)
+ROWS = (
+    "| Rank in the world | Country | Total population | Year |\n|---|---|---|---|\n"
+    "| 1 | India | 1,419,316,933 | 2025 est. [4] |\n| 2 | China | 1,407,181,209 | 2025 est. [4] |"
+)
+
+
+def test_a_ranking_is_drawn_from_the_rows_of_its_table_which_no_second_table_repeats() -> None:
+    view = run(f"India and China are first [4].\n\n{ROWS}", RANKED, question="Which two countries have most people?")
+    chart = one(view)
+    assert [(point.subject, point.written) for point in chart.points] == [
+        ("India", "1,419,316,933"),
+        ("China", "1,407,181,209"),
+    ]
+    page = html(view)
+    assert 'alt="India: 1,419,316,933; China: 1,407,181,209"' in page
+    assert (page.count("<table"), html(run(COMPARED, SPAIN, ITALY, GREECE)).count("<table")) == (1, 1)
+    assert docx(view) and pdf(view)
+
+
+def test_every_file_has_the_answer_with_its_figure() -> None:
+    from pypdf import PdfReader
+
+    view = run(COMPARED, SPAIN, ITALY, GREECE, question="Which is higher in Spain or Italy?")
+    view.short = "Spain"
+    assert headline(view) == "Spain: 11.4%"
+    assert "**Answer:** Spain: 11.4%" in markdown(view)
+    assert "Spain: 11.4%" in html(view)
+    assert "Answer: Spain: 11.4%" in PdfReader(io.BytesIO(pdf(view))).pages[0].extract_text()
+    assert "Spain: 11.4%" in read_docx(view)
+    view.question, view.short = "西班牙和意大利哪个失业率更高？", "西班牙"
+    assert headline(view) == "西班牙：11.4%"
+
+
+def read_docx(view: RunView) -> str:
+    from docx import Document
+
+    return "\n".join(each.text for each in Document(io.BytesIO(docx(view))).paragraphs)
 
 
 def test_a_chart_names_its_subjects_as_the_report_does() -> None:

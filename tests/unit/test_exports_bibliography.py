@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import zlib
 from itertools import pairwise
 from typing import Any
 
@@ -30,14 +31,16 @@ from research.events.events import (
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
 from research.exports import bibtex, csl
+from research.exports.document import PLOTS
 from research.exports.html import html
 from research.exports.json import as_dict
-from research.exports.markdown import PLOTS, markdown, prose
+from research.exports.markdown import markdown, prose
 from research.exports.progress import summary
 from research.types import Citation, Observation, Reply, Source, ToolCall, Usage, Verdict
+from tests.unit.test_png import DATA, chunk
+from tests.unit.test_png import GOOD as PNG
 
 DAY = 1_763_700_000.0  # 21 November 2025
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 PAPER = {
     "type": "article-journal",
     "title": "Attention is all you need & more",
@@ -318,10 +321,11 @@ def test_each_reference_lists_the_verdicts_on_its_statements() -> None:
 
 
 def test_plots_are_embedded_up_to_a_limit() -> None:
+    others = [PNG.replace(DATA, chunk(b"IDAT", zlib.compress(b"\0%cbcdef" % n * 2))) for n in range(10)]
     text = markdown(run_of(images=(PNG, PNG, b"GIF89a", PNG + bytes(3_000_000))))
     assert re.findall(r"base64,([^)]+)", text) == [base64.b64encode(PNG).decode()], "the same plot appears once"
     assert "2 plots not shown here" in text
-    many = markdown(run_of(images=tuple(PNG + bytes([n]) for n in range(20))))
+    many = markdown(run_of(images=tuple(others)))
     assert many.count("data:image") == PLOTS
 
 

@@ -9,13 +9,13 @@ import streamlit as st
 from msgspec import structs
 
 from pages.parts.compare.columns import Column
-from pages.parts.run.report import with_figure
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame, tabular
 from pages.parts.shared.words import VERDICTS, count, lasted, money, times
 from research.compare import Figures, costs, figures, requests, sources
 from research.events.view import RunView
+from research.exports.charts import headline
 from research.exports.progress import OUTCOMES
 from research.text import clip
 from research.types import HOLDS
@@ -56,7 +56,7 @@ def table(columns: Sequence[Column]) -> None:
 
 def _figures(view: RunView) -> Figures:
     """Return the numbers of a run, with the short answer as the run's own page shows it."""
-    return structs.replace(figures(view), short=with_figure(view) if view.short else "")
+    return structs.replace(figures(view), short=headline(view) if view.short else "")
 
 
 def _cells(metric: Metric, found: Sequence[Figures | None], over: bool) -> list[str]:

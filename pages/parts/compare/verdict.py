@@ -8,11 +8,11 @@ from typing import Final
 import streamlit as st
 
 from pages.parts.compare.columns import Column
-from pages.parts.run.report import with_figure
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, percent
 from research.compare import Dispute, Less, Verdict, differences, verdict
+from research.exports.charts import headline
 from research.text import clip
 
 QUOTE: Final = 300
@@ -75,9 +75,9 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
     """Yield what follows the title, as Markdown."""
     full = [columns[place] for place in found.full]
     if found.kind == "same" and full[0].view.short:
-        yield f"**{plain(clip(with_figure(full[0].view), QUOTE))}**"
+        yield f"**{plain(clip(headline(full[0].view), QUOTE))}**"
     elif found.kind in ("differ", "one"):
-        stated = [(each.name, with_figure(each.view)) for each in full if each.view.short]
+        stated = [(each.name, headline(each.view)) for each in full if each.view.short]
         yield "  \n".join(f"{name}: **{plain(clip(answer, QUOTE))}**" for name, answer in stated)
     elif found.kind == "compatible":
         yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)

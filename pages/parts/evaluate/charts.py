@@ -28,7 +28,10 @@ HEAD_PX, AXIS_PX = 40, 78
 
 
 def matrix(plan: Plan, found: Evaluation, measure: str) -> None:
-    """Draw framework × strategy for one model at a time, with the metric in each cell."""
+    """Draw framework × strategy for one model at a time, with the metric in each cell; nothing if no two share a line."""
+    places = {(row_of(each), column_of(each)) for each in plan.candidates}
+    if all(len(set(line)) == len(places) for line in zip(*places, strict=True)):
+        return
     st.subheader(t("Framework and strategy: {measure}", measure=metric(measure)), anchor=False)
     models = list(dict.fromkeys(each.recipe.model for each in plan.candidates))
     model = models[0]

@@ -30,8 +30,6 @@ SHOWN: Final = {
     "wrong": later("all wrong"),
 }
 """Which questions are listed, by filter value."""
-ROWS, ROW_PX = 10, 35
-"""Visible rows of the table, and the height of a row in pixels."""
 RIGHT, WRONG, SILENT = "rgba(46, 160, 90, 0.28)", "rgba(214, 69, 56, 0.26)", "rgba(224, 150, 40, 0.22)"
 """Colours of correct, wrong and missing answers."""
 SAID = 400
@@ -107,7 +105,6 @@ def _table(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
         on_select=lambda: _selected(key, ids),
         selection_mode="single-cell",
         placeholder="",
-        height=ROW_PX * (1 + min(len(kept), ROWS)) + 2,
         alt=t("Questions with each recipe's answer"),
     )
 

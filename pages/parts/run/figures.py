@@ -28,7 +28,8 @@ def draw(view: RunView) -> None:
             st.subheader(plain(chart.name), anchor=False)
             told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
             st.altair_chart(_bars(chart) if chart.kind == "bars" else _lines(chart), alt=plain(told))
-            _table(chart)
+            if not chart.tabled:
+                _table(chart)
             with st.container(horizontal=True, gap="xsmall"):
                 _file(view, chart, place, "CSV", "csv", "text/csv")
                 _file(view, chart, place, "PNG", "png", "image/png")

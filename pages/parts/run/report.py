@@ -23,7 +23,7 @@ from research.agent.protocols.tagged import split_reasoning, tag
 from research.compare.diff import Block, blocks, changes
 from research.events.rounds import RoundView
 from research.events.view import RunView
-from research.exports.charts import charts, stated_figures
+from research.exports.charts import headline
 from research.exports.numbering import by_first_use, numbering, renumbered, without_quotes
 from research.exports.progress import missing
 from research.text import clip
@@ -76,7 +76,7 @@ def answer(view: RunView) -> None:
     """Draw the short answer in large type, and the parts of the question that were not found."""
     if view.short and view.outcome not in UNFINISHED:
         with st.container(key="short-answer"):
-            st.markdown(plain(with_figure(view)))
+            st.markdown(plain(headline(view)))
     if parts := missing(view):
         lines = [f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in parts]
         st.warning(
@@ -84,14 +84,6 @@ def answer(view: RunView) -> None:
             title=t("Not found") if len(view.parts) == 1 else t("These parts of the question were not found"),
             icon=":material/search_off:",
         )
-
-
-def with_figure(view: RunView) -> str:
-    """Return the short answer; a name alone is followed by its figure in a chart of the report, or by its only one."""
-    points = [point for chart in charts(view)[:1] for point in chart.points if point.subject == view.short]
-    only = {each.quantity.written for each in stated_figures(view) if each.subject == view.short}
-    figure = max(points, key=lambda point: point.year or 0).written if points else only.pop() if len(only) == 1 else ""
-    return t("{name}: {value}", name=view.short, value=figure) if figure else view.short
 
 
 def _without_error(view: RunView, text: str) -> str:
@@ -102,9 +94,10 @@ def _without_error(view: RunView, text: str) -> str:
 
 
 def words(view: RunView, key: str) -> None:
-    """Draw the report alone; `key` prefixes its element keys."""
+    """Draw the report without sections that only quote its sources, as its marks do; `key` prefixes its element keys."""
     cut = _shown(view.report)
-    shown = by_first_use(replace(view, report=cut))
+    whole = by_first_use(replace(view, report=cut))
+    shown = replace(whole, report=without_quotes(whole))
     _statements(shown, [Block(shown.report)], key, whole=len(cut) >= len(view.report))
 
 
