@@ -48,6 +48,10 @@ _REGIONAL = frozenset(
 )
 _ONLY = re.compile(r"\b(?:only|sole|single|one|just|exactly one)\b|唯一", re.I)
 _BY_SIZE = re.compile(r"(?P<people>人口)?(?:最(?:(?P<most>[大多])|[小少]))的?邻国")
+_BORDER_LENGTH = re.compile(
+    r"\b(?:long(?:er|est)|short(?:er|est))\b.{0,20}\b(?:border|frontier|boundar)|\b(?:border|frontier|boundary).{0,12}\blongest\b",
+    re.I,
+)
 _FREED = re.compile(
     r"\b(?:from|of|left|split|broke|seceded|separated)\b[^Ξ]*Ξ|\bformer (?:\w+ )?(?:colony|possession|territory|part)",
     re.I,
@@ -71,6 +75,9 @@ def lead(finder: Finder, text: str) -> Lead | None:
     found = mentions(text)
     plain = re.sub(r"Ξ(?:[ ,and]+Ξ)*", "Ξ", masked(text, "Ξ"))
     if found and (BORDERS.search(text.lower()) or re.search(r"\bneighbou?r|\bfrontier\b|\bnext to\b|邻国", text, re.I)):
+        if _BORDER_LENGTH.search(text) and len(found) == 1:
+            pick = Pick(None, most=re.search(r"\bshort", text, re.I) is None)
+            finder.question = msgspec.structs.replace(finder.question, pick=pick)
         return _member(finder, found, BORDER)
     if found:
         listed = _list(re.sub("第[二三四]大", "最大", text))
@@ -131,7 +138,9 @@ def _subjects(finder: Finder, found: Sequence[Mention], about: str) -> list[str]
 def _member(finder: Finder, found: Sequence[Mention], relation: Target) -> Lead | None:
     """Return the neighbour or trading partner that is the only one, or has the most of something."""
     subjects = _subjects(finder, found, relation.label)
-    if len(subjects) == 1 and relation == BORDER and _ONLY.search(finder.question.text.replace("one of", "")):
+    pick = finder.question.pick
+    by_length = pick is not None and pick.target is None
+    if len(subjects) == 1 and not by_length and _ONLY.search(finder.question.text.replace("one of", "")):
         return _alone(finder, subjects[0])
     verdict = among(finder, subjects, (), relation) if subjects else None
     if verdict is None or verdict.actions or not verdict.chosen or any(each.fact.cut for each in verdict.group):
