@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from research.agent.parsing.account import write_account
 from research.citations import without_marks
 from research.models.extractive import chinese
-from research.models.extractive.arithmetic import bare, year_of
+from research.models.extractive.arithmetic import year_of
 from research.models.extractive.asked import Asked, parts_of
+from research.models.extractive.fitting import bare
 from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import fits
 from research.models.extractive.members import counts

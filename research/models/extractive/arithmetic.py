@@ -12,6 +12,7 @@ from msgspec import Struct
 from research._util.amounts import Amount, code, unlike
 from research._util.amounts import amount as read_amount
 from research.models.extractive.evidence import Fact
+from research.models.extractive.fitting import bare
 from research.models.extractive.question import Question
 from research.models.extractive.verdict import Finding, Hindrance
 from research.search.library.comparisons import adds_up
@@ -19,8 +20,6 @@ from research.search.library.comparisons import adds_up
 _MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]{0,80}?)\s{1,9}(?P<figure>\d[\d,.]{0,40})\s{0,9}(?:km|%)")
 _REMARK = re.compile(r"\([^()%]{0,300}\)")
 """Matches a remark, not the shares of the parts of an item."""
-_SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
-"""The year at the end of the label of a series."""
 
 
 class Item(Struct, frozen=True):
@@ -85,11 +84,6 @@ def in_order(found: Sequence[Finding], *, most: bool) -> list[Finding]:
     amounts = amounts_of([finding.fact for finding in found])
     pairs = sorted(zip(found, amounts, strict=True), key=lambda pair: pair[1].value, reverse=most)
     return [finding for finding, _ in pairs]
-
-
-def bare(label: str) -> str:
-    """Return a label without the year of its series."""
-    return _SERIES.sub("", label)
 
 
 def hindrance(facts: Sequence[Fact], *, measures: bool = True) -> Hindrance | None:

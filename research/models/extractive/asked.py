@@ -59,8 +59,6 @@ _OWNED = re.compile(
     r"(?P<owner>[A-Z][\w.' -]{0,300}?['’]s?)\s{1,9}(?P<items>[^?]{1,300}? and [^,?]{1,300}?)\s{0,9}[?.]?\s{0,9}$",
     re.I,
 )
-_WISH = re.compile(r"^\W*(?:i want|i['’]d like|i would like|let me have|can i have|could i get)\b.*$", re.I)
-"""Matches the words of a wish before a list: `I'd like`."""
 _OWNED_ZH = re.compile(
     r"^(?P<head>[^，。？?]{0,300}?)的(?P<items>[^的，。？?]{1,200}?(?:和|与|及|以及)[^的，。？?]{1,200}?)"
     r"(?P<tail>(?:分别|各)(?:是|为|有)?多少|分别|[，。].{0,300})?[？?。]?$"
@@ -92,14 +90,6 @@ _OPEN = re.compile(
     re.I,
 )
 
-_CORRECTED = re.compile(
-    r"[^\s,，、]{1,60}\s{0,9}(?:\.{3}|…{1,9}|,| -)\s{0,9}(?:no,? )?(?:sorry|i mean|make that)\b,?\s{0,9}|"
-    r"[^，、和]{0,60}(?:…{1,9}|，)算了，不要[^，]{0,60}，(?:改要|要)",
-    re.I,
-)
-"""Words that the user takes back, as in `Belgium's … no sorry, Armenia's`."""
-
-
 _CAUSE = re.compile(
     r"(?<=\w)(?:[,;]\s{0,9}(?:and\s|but\s)?|\s{1,9}(?:and|but)\s)\s{0,9}(?P<en>why\b[^,;?]{0,60}\??)\s{0,9}$|"
     r"(?<=\w)[，,；;]\s{0,9}(?P<zh>(?:这|又)?是?(?:为什么|为何|什么原因|原因是什么)[？?]?)$",
@@ -129,7 +119,7 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     >>> [part.text for part in parts_of("How large is Lebanon, and what is its capital?")]
     ['How large is Lebanon', 'what is its capital?']
     """
-    question = _CORRECTED.sub("", readable(question))
+    question = readable(question)
     before, cause = without_cause(question)
     if cause:
         return (*parts_of(before), _asked(cause, assignment=False))
@@ -208,15 +198,8 @@ def _joined(sentence: str, joint: re.Pattern[str]) -> list[str]:
     return [*pieces, sentence[start:].strip()]
 
 
-_BETWEEN = re.compile(r"\b(?:difference|gap|distance|ratio|margin|balance|spread)s?\b.{0,24}\bbetween\b", re.I)
-"""Matches a question for one figure that two things give."""
-
-
 def _its(piece: str) -> Iterator[str]:
     """Yield the items of a list of measures, each with what precedes the list."""
-    if _BETWEEN.search(piece):
-        yield piece
-        return
     match = _ITS.search(piece)
     if match and not has_cjk(piece):
         yield piece[: match.start()]
@@ -234,8 +217,7 @@ def _its(piece: str) -> Iterator[str]:
         if shared and len(items := _items(shared["items"])) > 1 and not any(named(item) for item in items):
             tail = shared.groupdict().get("tail") or ""
             owner = shared.groupdict().get("owner") or ""
-            head = _WISH.sub("What is", shared["head"].strip())
-            yield from (" ".join(filter(None, [head, owner, item, tail])) for item in items)
+            yield from (" ".join(filter(None, [shared["head"].strip(), owner, item, tail])) for item in items)
             return
     chinese = _OWNED_ZH.match(piece) if has_cjk(piece) else None
     if chinese and "还是" not in piece and not _ASKS.search(chinese["items"]):
@@ -281,7 +263,7 @@ def options(text: str) -> tuple[str, ...]:
         one = names(chinese["a"])
         return (one[-1][1] if one else chinese["a"][-8:], chinese["b"].removesuffix("呢"))
     match = _CHOICE.match(text)
-    if match is None or kind_of(text) in ("number", "date", "year") and not _between(match):
+    if match is None or kind_of(text) in ("number", "date", "year") and not named(match["b"]):
         return ()
     second = _PREPOSITION.sub("", match["b"].strip())
     called = named(f"- {match['b']}")
@@ -294,10 +276,6 @@ def options(text: str) -> tuple[str, ...]:
     if not last or len(last) > 4 or kind_of(text) != "whether":
         return ()
     return (words[-1], " ".join(last))
-
-
-def _between(match: re.Match[str]) -> bool:
-    return bool(named(match["b"]))
 
 
 def named(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 import msgspec
@@ -15,7 +15,7 @@ from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.meaning import made, masked, vetoed
 from research.models.extractive.measured import measured_in
-from research.models.extractive.phrasebook import Kind, Measure, measures
+from research.models.extractive.phrasebook import Measure, measures
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
 
@@ -37,22 +37,6 @@ _RATE = re.compile(r"(?P<noun>[a-z][a-z ]{0,80}?)(?:\(s\))?/(?P<per>1,?000|100,?
 _PER = {"per": 1, "per_million": 1_000_000, "per_area": 1_000}
 _DAILY = re.compile(r"/day\b")
 _YEAR, _MONTHS = 365, 12
-
-SIGNS: dict[Kind, str] = {
-    "share": "÷",
-    "part": "÷",
-    "sum_over": "÷",
-    "ratio": "÷",
-    "per": "÷",
-    "per_million": "÷",
-    "per_area": "÷",
-    "minus": "−",
-    "rest": "−",
-    "plus": "+",
-    "product": "×",
-    "rest_product": "×",
-}
-"""The sign of each kind's operation in the formula of the citation check, which recomputes these."""
 
 Calculated = tuple[str, str]
 """A value with its unit, and the code that calculates it."""
@@ -86,7 +70,7 @@ def derive(finder: Finder, measure: Measure, subject: str) -> Verdict | None:
     finder.missing.clear()
     by_label = {each.target.label: each.fact for each in found}
     result = calculated(measure, [by_label[label] for label in measure.labels])
-    if result is None or not _as_asked(q.text, result[0]):
+    if result is None:
         return None
     value, source = result
     computed = finder.compute(source, "Calculate it from these figures.")
@@ -95,28 +79,9 @@ def derive(finder: Finder, measure: Measure, subject: str) -> Verdict | None:
     return Verdict(q, findings=tuple(found), computed=computed, derived=Derived(_name(measure), value))
 
 
-_MARKS: dict[str, re.Pattern[str]] = {
-    "share": re.compile("%"),
-    "points": re.compile("points"),
-    "usd": re.compile(r"\$"),
-    "area": re.compile("sq km"),
-    "length": re.compile(r"(?<!sq )\bk?m\b"),
-    "volume": re.compile("cubic|barrel|bbl"),
-    "mass": re.compile(r"\bt(?:ons|onnes)\b|\bkt\b"),
-    "power": re.compile(r"\b[kMG]?W\b"),
-    "energy": re.compile(r"Wh\b"),
-}
-
-
-def _as_asked(text: str, value: str) -> bool:
-    """Return whether a value has the unit that a question names, if it names one."""
-    wanted = measured_in(text)
-    return wanted is None or wanted not in _MARKS or _MARKS[wanted].search(value) is not None
-
-
 def _name(measure: Measure) -> str:
     dense = measure.kind == "per" and measure.labels[0] == POPULATION and measure.labels[1].startswith("Area")
-    return "density" if dense else _NAMES[measure.kind]
+    return "density" if dense else _NAMES.get(measure.kind, "ratio")
 
 
 _NAMES = {
@@ -124,20 +89,12 @@ _NAMES = {
     "part": "made_part",
     "sum_over": "made_over",
     "ratio": "made_times",
-    "per": "ratio",
-    "per_million": "ratio",
-    "per_area": "ratio",
     "minus": "minus",
     "plus": "made_sum",
-    "product": "ratio",
     "rest_product": "rest",
-    "gap_product": "made_gap",
     "rest": "outside",
-    "inverse": "ratio",
-    "years": "ratio",
-    "months": "ratio",
 }
-"""The sentence for each kind; see `write.py`."""
+"""The sentence for each kind that has its own; see `write.py`."""
 
 
 def calculated(measure: Measure, facts: Sequence[Fact]) -> Calculated | None:
@@ -158,70 +115,39 @@ def calculated(measure: Measure, facts: Sequence[Fact]) -> Calculated | None:
     amounts = amounts_of(facts)
     if unlike(amounts):
         return None
-    return _ALIKE[kind](amounts)
-
-
-def _share(amounts: Sequence[Amount]) -> Calculated | None:
-    one, two = amounts
-    return _percentage([one], [two])
-
-
-def _part(amounts: Sequence[Amount]) -> Calculated | None:
-    return _percentage(amounts[:1], amounts[1:])
-
-
-def _sum_over(amounts: Sequence[Amount]) -> Calculated | None:
-    return _percentage(amounts[:-1], amounts[-1:])
-
-
-def _percentage(parts: Sequence[Amount], whole: Sequence[Amount]) -> Calculated | None:
-    top, bottom = (sum((each.value for each in some), Decimal(0)) for some in (parts, whole))
-    if bottom <= 0:
+    if kind == "ratio":
+        return _divided(amounts[:1], amounts[1:], 1, "")
+    if kind in ("share", "part", "sum_over"):
+        many = len(amounts) - 1 if kind == "sum_over" else 1
+        return _divided(amounts[:many], amounts[many:], 100, "%")
+    if kind == "plus":
+        return written(_sum(amounts), amounts), f"print(round({_added(amounts)}, 6))"
+    if kind == "minus":
+        one, two = amounts
+        return written(
+            one.value - two.value, amounts, points=True
+        ), f"print(round({code(one.value)} - {_added([two])}, 6))"
+    left = 100 - _sum(amounts)
+    if not all(each.percent for each in amounts) or not 0 <= left <= 100:
         return None
-    source = f"print(round(100 * {_added(parts)} / {_added(whole)}, 4))"
-    return f"{plain(rounded(100 * top / bottom, 2))}%", source
+    return f"{plain(left)}%", f"print(round(100 - {_added(amounts)}, 4))"
+
+
+def _divided(parts: Sequence[Amount], whole: Sequence[Amount], times: int, unit: str) -> Calculated | None:
+    top, bottom = _sum(parts), _sum(whole)
+    if bottom <= 0 or (not unit and top <= 0):
+        return None
+    source = f"print(round({times} * {_added(parts)} / {_added(whole)}, 4))"
+    return f"{plain(rounded(times * top / bottom, 2))}{unit}", source
+
+
+def _sum(amounts: Sequence[Amount]) -> Decimal:
+    return sum((each.value for each in amounts), Decimal(0))
 
 
 def _added(amounts: Sequence[Amount]) -> str:
     joined = " + ".join(code(each.value) for each in amounts)
-    return f"({joined})" if len(amounts) > 1 else joined
-
-
-def _times(amounts: Sequence[Amount]) -> Calculated | None:
-    one, two = amounts
-    if two.value <= 0 or one.value <= 0:
-        return None
-    return f"{plain(rounded(one.value / two.value, 2))}", f"print(round({code(one.value)} / {code(two.value)}, 4))"
-
-
-def _minus(amounts: Sequence[Amount]) -> Calculated | None:
-    one, two = amounts
-    second = code(two.value) if two.value >= 0 else f"({code(two.value)})"
-    return written(one.value - two.value, amounts, points=True), f"print(round({code(one.value)} - {second}, 6))"
-
-
-def _plus(amounts: Sequence[Amount]) -> Calculated | None:
-    total = sum((each.value for each in amounts), Decimal(0))
-    return written(total, amounts), f"print(round({_added(amounts)}, 6))"
-
-
-def _rest(amounts: Sequence[Amount]) -> Calculated | None:
-    left = 100 - sum((each.value for each in amounts), Decimal(0))
-    if not all(each.percent for each in amounts) or not 0 <= left <= 100:
-        return None
-    return f"{plain(left)}%", f"print(round(100 - {' - '.join(code(each.value) for each in amounts)}, 4))"
-
-
-_ALIKE: dict[str, Callable[[Sequence[Amount]], Calculated | None]] = {
-    "share": _share,
-    "part": _part,
-    "sum_over": _sum_over,
-    "ratio": _times,
-    "minus": _minus,
-    "plus": _plus,
-    "rest": _rest,
-}
-"""The calculations whose figures have one unit."""
+    return f"({joined})" if len(amounts) > 1 or joined.startswith("-") else joined
 
 
 def _span(facts: Sequence[Fact], *, months: bool) -> Calculated | None:

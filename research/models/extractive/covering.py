@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from research.models.extractive.evidence import Evidence, Fact
-from research.models.extractive.fitting import NEUTRAL, bare_label
+from research.models.extractive.fitting import NEUTRAL, bare
 from research.text import content_tokens, tokens
 
 CLOSEST = 3
@@ -53,11 +53,11 @@ def closest(evidence: Evidence, question: str, subjects: Sequence[str], labels: 
     own = [fact for fact in evidence.facts if fact.subject in subjects and fact.label and not fact.cut]
     found: list[Fact] = []
     for label in labels:
-        lines = [fact for fact in own if bare_label(fact.label) == label]
+        lines = [fact for fact in own if bare(fact.label) == label]
         found += sorted(lines, key=lambda fact: -max(fact.years, default=0))[:1]
     asked = set(words_of(question)) - set(tokens(" ".join(subjects)))
     near = sorted(own, key=lambda fact: -len(asked & fact.label_tokens))
-    found += [fact for fact in near if asked & fact.label_tokens and bare_label(fact.label) not in labels]
+    found += [fact for fact in near if asked & fact.label_tokens and bare(fact.label) not in labels]
     return tuple(dict.fromkeys(found))[:CLOSEST]
 
 

@@ -30,7 +30,7 @@ ALIKE = {
 def fit(fact: Fact, target: Target) -> float:
     """Return 0 to about 1: how well a line fits the target."""
     if target.exact:
-        label = bare_label(fact.label)
+        label = bare(fact.label)
         return 1.0 if label == target.label else 0.9 if label in target.also else 0.0
     if "note" in fact.label_tokens and "note" not in target.words:
         return 0.0
@@ -53,8 +53,8 @@ def fit(fact: Fact, target: Target) -> float:
     return (3 * concept + 2 * held_words) / (3 + 2 * len(words)) + (bonus if concept >= MATCH else 0.0)
 
 
-def bare_label(label: str) -> str:
-    """Return a label without the year of a series."""
+def bare(label: str) -> str:
+    """Return a label without the year of its series."""
     return re.sub(r",? (?:1[5-9]|20)\d\d$", "", label)
 
 

@@ -17,7 +17,7 @@ from research.models.extractive.meaning import ACCEPT, Reading, explained, made,
 from research.models.extractive.measured import relative
 from research.models.extractive.members import shares
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
-from research.models.extractive.phrasebook import entries, vocabulary, wholes
+from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
     BORDER,
@@ -83,22 +83,12 @@ _ARITHMETIC = re.compile(
 """Matches the words of a calculation, which do not tell what is calculated."""
 _MORE_OF = re.compile(r"\b(?:more|fewer|less|most|fewest|least) ([a-z]{3,})\b")
 """Matches what a comparison is of."""
-_TONGUE = re.compile(r"\blanguages?\b|\bsp(?:eak|oke)|语言|语")
-"""Matches a question in which `French` is a language."""
-_CALENDAR = frozenset(
-    "january february march april may june july august september october november december monday tuesday wednesday thursday "
-    "friday saturday sunday christmas easter utc gmt".split()
-)
 _CURRENCY = re.compile(r"\s{0,9}(?:dollars?|\$|美?元)")
 """Matches after a country in the name of a currency."""
-_MISSION = re.compile(r"\s{0,9}(?:embassy|ambassador|passport|consulate|citizens?\b)")
-"""Matches after a country in the name of an embassy and the like, in a question about another country."""
 _ASIDE = re.compile(
     r"\([^()]*\)|（[^（）]*）|^[^:：?？]{3,40}[:：](?=[^:：]*\b(?:how|what|which|who|when|where)\b)", re.I
 )
 """Words that only give a context."""
-_MAJORITY = re.compile(r"\bmost of\b|\bfor the most part\b")
-"""Matches a `most` that is not a superlative."""
 _ORDERED = re.compile(
     r"(?<![^.!?。！？])(?>[^.!?。！？]*?\b(?:ignore|disregard|forget)\b)"
     r"[^.!?。！？]*?\b(?:instructions?|rules?|above|sources?|prompts?)\b[^.!?。！？]*+[.!?。！？]?|"
@@ -202,12 +192,8 @@ def subjects(text: str) -> list[Mention]:
     found = [each for each in mentions(text) if not _CURRENCY.match(text[each.place[1] :].lower())]
     if len({name for mention in found for name in mention.names}) < 2:
         return found
-    found = [each for each in found if not _MISSION.match(text[each.place[1] :].lower())] or found
-    if _TONGUE.search(text.lower()):
-        found = [each for each in found if usual(each.written) == each.written] or found
-    if (
-        limit := bound_of(text)
-    ) and limit.name:  # `larger than Spain, France or Italy` offers no answer to one of Spain
+    limit = bound_of(text)
+    if limit and limit.name:  # `larger than Spain, France or Italy` offers no answer to a question about Spain
         return found
     options = [option for part in parts_of(text) for option in part.options]
     offered = [each for each in found if any(each.written in option for option in options)]
@@ -224,7 +210,7 @@ def _foreign(question: Question, found: Sequence[Mention]) -> tuple[str, ...]:
         for name in question.names
         if name.lower() not in known
         and usual(name) is None  # a language, or a part of another name
-        and (is_group(name) or not set(tokens(name)) <= vocabulary() | _REALMS | _CALENDAR)
+        and (is_group(name) or not set(tokens(name)) <= vocabulary() | _REALMS)
         and not any(name.lower() in words or words in name.lower() for words in covered)
         and name not in question.doubtful
     )
@@ -286,7 +272,7 @@ def weighs_only(text: str) -> bool:
 def _meant(text: str, question: Question, operation: str) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Return what a clause asks for; beside a superlative, the lexicon's labels count only if they rank themselves."""
     kept = tuple(target for target in question.targets if not question.rank or target.label in HEDGED)
-    ranks = question.rank and not kept and SUPERLATIVE.search(_MAJORITY.sub(" ", text.lower())) is not None
+    ranks = question.rank and not kept and SUPERLATIVE.search(text.lower()) is not None
     return _target(text, kept, operation, ranks)
 
 
@@ -368,15 +354,7 @@ def _literal(text: str, label: str) -> bool:
     if relative(text) and not relative(label):
         return False
     left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
-    return bool(left) and set(left) <= set(tokens(label)) and not _otherwise(text, label)
-
-
-def _otherwise(text: str, label: str) -> bool:
-    """Return whether a question in the words of a label clearly means one that goes on: *What does Chile export?*"""
-    if not any(entry.label.startswith(f"{label} - ") for entry in entries()):
-        return False
-    found = read(text)
-    return found.sure >= OVERRULE and not _same(found.label, label)
+    return bool(left) and set(left) <= set(tokens(label))
 
 
 def _of_something_else(text: str, label: str) -> bool:

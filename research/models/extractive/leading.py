@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 import msgspec
 
 from research._util.glossary import terms
-from research.models.extractive.arithmetic import comparison, hindrance, in_order, members_of
+from research.models.extractive.arithmetic import members_of
 from research.models.extractive.described import RELATED
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
-from research.models.extractive.fitting import MATCH, bare_label, fit, has_words_of
+from research.models.extractive.fitting import MATCH, bare, fit, has_words_of
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import masked, probabilities
+from research.models.extractive.members import among
 from research.models.extractive.patterns import BORDERS, NAME
 from research.models.extractive.phrasebook import vocabulary
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Pick, Question, Target, parse
 from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, asked
-from research.models.extractive.table_words import rank_of
 from research.models.extractive.verdict import Finding, Lead
 from research.text import content_tokens, has_cjk
 
@@ -65,24 +64,30 @@ _DATE = re.compile(r"\b(?:\d{1,2} [A-Z][a-z]+ )?(?:1[5-9]|20)\d\d\b")
 
 def speaks(text: str) -> bool:
     """Return whether a description has a name, a value or a superlative, so that it may mean one country."""
-    return bool(mentions(text) or _values(text, ()) or asked(_which(text)))
+    return bool(mentions(text) or _values(text, ()) or asked(which(text)))
 
 
 def lead(finder: Finder, text: str) -> Lead | None:
-    """Return the country that a description means; None after adding a step to `finder`, or if it is not clear."""
+    """Return the country that a description means; None after adding a step to `finder`, or if it is not clear.
+
+    The question of `finder` is `which` country that is.
+    """
     found = mentions(text)
-    question = _which(text)
     plain = re.sub(r"Ξ(?:[ ,and]+Ξ)*", "Ξ", masked(text, "Ξ"))
     if found and (BORDERS.search(text.lower()) or re.search(r"\bneighbou?r|\bfrontier\b|\bnext to\b|邻国", text, re.I)):
-        return _neighbour(finder, text, question, found)
+        if _BORDER_LENGTH.search(text) and len(found) == 1:
+            pick = Pick(None, most=re.search(r"\bshort", text, re.I) is None)
+            finder.question = msgspec.structs.replace(finder.question, pick=pick)
+        return _member(finder, found, BORDER)
     if found:
         listed = _list(re.sub("第[二三四]大", "最大", text))
         if listed in (EXPORTS_TO.label, IMPORTS_FROM.label) and len(found) == 1:
-            return _partner(finder, text, found[0], listed)
+            finder.question = msgspec.structs.replace(finder.question, pick=Pick(None, most=True))
+            return _member(finder, found, Target(listed))
         if listed == INDEPENDENCE.label and not _FREED.search(plain):
-            return _ruler(finder, found[0]) if len(found) == 1 else None
+            return _ruler(finder, found) if len(found) == 1 else None
     values = _values(text, found)
-    return _by_value(finder, text, values) if values else _first(finder, question)
+    return _by_value(finder, text, values) if values else _first(finder)
 
 
 def _list(text: str) -> str:
@@ -94,7 +99,7 @@ def _list(text: str) -> str:
     return first if shares[first] >= LIST and shares[first] >= CLEARLY * shares[second] else ""
 
 
-def _which(text: str) -> Question:
+def which(text: str) -> Question:
     """Return the question which country a description means."""
     if not has_cjk(text):
         return parse(f"Which country is {text}?")
@@ -113,92 +118,56 @@ def leads_to(fact: Fact, text: str) -> bool:
         return True
     if any(fact.label == target.label for target in (BORDER, EXPORTS_TO, IMPORTS_FROM, INDEPENDENCE)):
         return True
-    q = _which(text)
+    q = which(text)
     if q.pick and q.pick.target and fit(fact, q.pick.target) >= MATCH:
         return True
     values = _values(text, mentions(text))
-    return _IDENTIFIES.match(bare_label(fact.label)) is not None and any(_has(fact, group) for group in values)
+    return _IDENTIFIES.match(bare(fact.label)) is not None and any(_has(fact, group) for group in values)
 
 
 # -- by a list of another country ---------------------------------------------------------------------------------------
 
 
-def _lists(finder: Finder, target: Target, found: Sequence[Mention]) -> list[Finding]:
-    names = list(dict.fromkeys(each.names[0] for each in found if len(each.names) == 1))
-    subjects = finder.subjects(names, target.label)
-    if finder.actions or None in subjects:
-        return []
-    lists = [finder.find(subject, target) for subject in subjects if subject]
-    return [each for each in lists if each] if all(lists) else []
+def _subjects(finder: Finder, found: Sequence[Mention], about: str) -> list[str]:
+    """Return the countries that a description names; none if a step was added, or one is not known."""
+    names = dict.fromkeys(each.names[0] for each in found if len(each.names) == 1)
+    subjects = finder.subjects(list(names), about)
+    return [] if finder.actions else [each for each in subjects if each] if all(subjects) else []
 
 
-def _partner(finder: Finder, text: str, named: Mention, label: str) -> Lead | None:
-    """Return the first trading partner, or the second if the description says so."""
-    lists = _lists(finder, Target(label), [named])
-    if not lists or finder.actions:
+def _member(finder: Finder, found: Sequence[Mention], relation: Target) -> Lead | None:
+    """Return the neighbour or trading partner that is the only one, or has the most of something."""
+    subjects = _subjects(finder, found, relation.label)
+    pick = finder.question.pick
+    by_length = pick is not None and pick.target is None
+    if len(subjects) == 1 and not by_length and _ONLY.search(finder.question.text.replace("one of", "")):
+        return _alone(finder, subjects[0])
+    verdict = among(finder, subjects, (), relation) if subjects else None
+    if verdict is None or verdict.actions or not verdict.chosen or any(each.fact.cut for each in verdict.group):
         return None
-    members = list(members_of(lists))
-    nth = rank_of(text) - 1
-    return Lead(usual(members[nth]) or members[nth], tuple(lists)) if nth < len(members) else None
+    chosen = finder.evidence.subject_named(verdict.chosen) or usual(verdict.chosen) or verdict.chosen
+    return None if verdict.missing else Lead(chosen, verdict.group)
 
 
-def _ruler(finder: Finder, named: Mention) -> Lead | None:
-    """Return the country from which another became independent."""
-    lists = _lists(finder, INDEPENDENCE, [named])
-    match = _RULER.search(lists[0].fact.value) if lists and not finder.actions else None
-    name = usual(match["name"]) if match else None
-    return Lead(name, tuple(lists)) if name else None
-
-
-def _neighbour(finder: Finder, text: str, q: Question, found: Sequence[Mention]) -> Lead | None:
-    """Return the neighbour of one country, or of several, that is the only one or has the most of something."""
-    lists = _lists(finder, BORDER, found)
-    if not lists or finder.actions or any(each.fact.cut for each in lists):
-        return None
-    members = members_of(lists)
-    if len(members) == 1:
-        return Lead(_named(finder, next(iter(members))), tuple(lists))
-    if _BORDER_LENGTH.search(text) and len(lists) == 1:
-        short = re.search(r"\bshort", text, re.I)
-        ordered = sorted(members, key=lambda name: members[name] * (1 if short else -1))
-        nth = rank_of(text) - 1
-        return Lead(_named(finder, ordered[nth]), tuple(lists)) if nth < len(ordered) else None
-    if q.pick is not None and q.pick.target is not None and not _ONLY.search(text.replace("one of", "")):
-        return _picked(finder, text, q, list(members), lists)
-    return _alone(finder, list(members), lists) if _ONLY.search(text) and len(lists) == 1 else None
-
-
-def _named(finder: Finder, name: str) -> str:
-    return finder.evidence.subject_named(name) or usual(name) or name
-
-
-def _picked(finder: Finder, text: str, q: Question, members: Sequence[str], lists: Sequence[Finding]) -> Lead | None:
-    """Return the member of a list that has the most or least of something."""
-    assert q.pick and q.pick.target
-    target, most, nth = q.pick.target, q.pick.most, rank_of(text) - 1
-    year = q.years[0] if q.years else None
-    found = [finder.find_named(member, target, year, numeric=True) for member in members]
-    figures = [each for each in found if each]
-    if finder.actions or len(figures) < len(members) or nth >= len(figures):
-        return None
-    if hindrance([each.fact for each in figures]):
-        return None
-    chosen = in_order(figures, most=most)[nth]
-    if not nth:
-        finder.compute(comparison(figures, q), "Find out which one it is.")
-        if finder.actions:
-            return None
-    others = [each for each in figures if each is not chosen]
-    return Lead(chosen.subject, (*lists, chosen, *others))
-
-
-def _alone(finder: Finder, members: Sequence[str], lists: Sequence[Finding]) -> Lead | None:
-    """Return the only member of a list that has no other neighbour."""
-    found = [finder.find_named(member, BORDER) for member in members]
-    if finder.actions or not all(found):
-        return None
+def _alone(finder: Finder, subject: str) -> Lead | None:
+    """Return the only neighbour of a country, or the only one of them that has no other neighbour."""
+    whole = finder.find(subject, BORDER)
+    members = list(members_of([whole])) if whole else []
+    found = [finder.find_named(member, BORDER) for member in members] if len(members) > 1 else []
     single = [each for each in found if each and not each.fact.cut and len(members_of([each])) == 1]
-    return Lead(single[0].subject, (*lists, single[0])) if len(single) == 1 else None
+    if finder.actions or whole is None or whole.fact.cut or None in found:
+        return None
+    if len(members) == 1:
+        return Lead(finder.evidence.subject_named(members[0]) or usual(members[0]) or members[0], (whole,))
+    return Lead(single[0].subject, (whole, single[0])) if len(single) == 1 else None
+
+
+def _ruler(finder: Finder, found: Sequence[Mention]) -> Lead | None:
+    """Return the country from which another became independent."""
+    freed = [finder.find(each, INDEPENDENCE) for each in _subjects(finder, found, INDEPENDENCE.label)]
+    match = _RULER.search(freed[0].fact.value) if freed and freed[0] else None
+    name = usual(match["name"]) if match else None
+    return Lead(name, tuple(filter(None, freed))) if name else None
 
 
 # -- by a value of its own ----------------------------------------------------------------------------------------------
@@ -284,8 +253,7 @@ def _hit(evidence: Evidence, labels: Sequence[str], values: Sequence[tuple[str, 
 
 def _under(evidence: Evidence, label: str, values: Sequence[tuple[str, ...]]) -> Lead | None:
     """Return the country with the values under a label; one without a name if several countries have them."""
-    kin = _kin(label)
-    lines = [fact for fact in evidence.facts if _of_country(fact) and kin(bare_label(fact.label)) and not fact.cut]
+    lines = [fact for fact in evidence.facts if _of_country(fact) and bare(fact.label) == label and not fact.cut]
     lines = [fact for fact in lines if any(_has(fact, group) and fact.subject not in group for group in values)]
     subjects = list(dict.fromkeys(fact.subject for fact in lines))
     if not subjects:
@@ -300,14 +268,6 @@ def _english(text: str) -> list[str]:
     return [en for zh, en in found if len(zh) == longest and zh not in ("首都", "国家")]
 
 
-@cache
-def _kin(label: str) -> Callable[[str], bool]:
-    """Return a test of whether another label says the same kind of thing: any name of a country, any chamber of parliament."""
-    head = label.partition(",")[0].partition(" -")[0]
-    alike = head in ("Country name", "Nationality", "Legislative branch")
-    return lambda other: other == label or (alike and other.startswith(head) and _IDENTIFIES.match(other) is not None)
-
-
 def _has(fact: Fact, values: Sequence[str]) -> bool:
     return all(has_words_of(fact.value, value) for value in values)
 
@@ -319,9 +279,9 @@ def _of_country(fact: Fact) -> bool:
 # -- by a ranking -------------------------------------------------------------------------------------------------------
 
 
-def _first(finder: Finder, q: Question) -> Lead | None:
+def _first(finder: Finder) -> Lead | None:
     """Return the country that has the most or least of something in a part of the world."""
-    ranking = asked(q)
+    ranking = asked(finder.question)
     if ranking is None or ranking.kind != "top" or not ranking.sure or ranking.first != 1:
         return None
     verdict = over_all(finder, ranking)

@@ -91,9 +91,11 @@ def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], re
         return _of_member(finder, ordered[rank - 1], targets, named)
     if len(members) == 1 and not limit:
         return _of_member(finder, next(iter(members)), targets, group)
+    chooses = q.pick is not None or limit is not None
+    if not (chooses or targets):
+        return finder.end()
     by = q.pick.target if q.pick and q.pick.target else targets[0]
     year = q.years[0] if q.years else None
-    chooses = q.pick is not None or limit is not None
     names = dict.fromkeys([*list(members)[:MOST], *([limit.name] if limit and limit.name else [])])
     figures = [finder.find_named(name, by, year, numeric=chooses) for name in names]
     if finder.actions:

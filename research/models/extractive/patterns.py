@@ -32,7 +32,8 @@ LESS = (
 )
 DENIES = re.compile(
     r"(?<!\bwhether or )\b(?:not(?! only)|never|neither|nor|except|excluding|other than|no longer)\b|"
-    r"(?<!^)\b(?:do|does|did|is|are|was|were|has|have|can)n't\b(?! (?:it|they|he|she|there)\b)|(?:没有?|未(?!来)|除了|不(?!同|过|少|久|足|到|仅|断|超|低))"
+    r"(?<!^)\b(?:do|does|did|is|are|was|were|has|have|can)n't\b(?! (?:it|they|he|she|there)\b)|"
+    r"(?:没有?|未(?!来)|除了|不(?!同|过|少|久|足|到|仅|断|超|低))"
 )
 """Matches a negation, which turns the answer round: `isn't` that opens a question, or ends it in `isn't it`, does not."""
 OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")

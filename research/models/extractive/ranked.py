@@ -14,7 +14,7 @@ from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import as_query
 from research.models.extractive.places import usual
 from research.models.extractive.question import Target
-from research.models.extractive.rankings import TITLE, Ranking, Table, address, measure, table
+from research.models.extractive.rankings import TITLE, Ranking, Row, Table, address, measure, table
 from research.models.extractive.verdict import Ranked, Verdict
 
 PAGES = 4
@@ -142,8 +142,7 @@ def _count(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
         limit, heads = replace(limit, amount=amount), (other.fact,) if other else ()
     if limit is None or limit.amount is None or not fits(limit.amount, found[0].rows[0].amount):
         return None
-    states = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
-    kept = [row for row in states if limit.passed_by(row.amount)]
+    kept = [row for row in _states(found) if limit.passed_by(row.amount)]
     ranking = replace(ranking, limit=limit)
     return Ranked(ranking, label, tuple(kept), len(kept), covered=_covered(found), heads=heads), False
 
@@ -163,7 +162,7 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
         return Ranked(ranking, label, (), covered=_covered(found), heads=(stated[0],), value=stated[0].value), False
     if ranking.kind == "median" or (ranking.kind == "sum" and len(stated) < len(found)):
         return None
-    rows = sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
+    rows = _states(found)
     values = [row.amount.value for row in rows]
     total = sum(values, Decimal(0))
     like = [row.amount for row in rows]
@@ -174,6 +173,10 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     heads = () if by or ranking.group else tuple(stated)
     shown = tuple(rows) if ranking.group else ()
     return Ranked(ranking, label, shown, covered=_covered(found), heads=heads, value=written(result, like)), computed
+
+
+def _states(found: Sequence[Table]) -> list[Row]:
+    return sorted((row for each in found for row in each.rows if row.rank), key=lambda row: -row.amount.value)
 
 
 def _covered(found: Sequence[Table]) -> tuple[Fact, ...]:

@@ -91,10 +91,6 @@ _BAD = re.compile(
     r"Inflation|nemployment|mortality|debt|poverty|Obesity|emissions|Death rate|underweight|Tobacco", re.I
 )
 """Measures of which more is worse."""
-_OF_THEM = re.compile(
-    r"\b(?:of|among|amongst|out of) (?:all )?(?:the )?(?:\d+|two|three|four|five|six|seven|eight|nine|ten) "
-)
-"""Matches the size of a group before a comma, not the number of countries to list: `of the five states of Asia, which …`."""
 _COUNT = re.compile(r"\b(?:how many|number of) (?:\w+ ){0,3}?(?:countries|nations|states)\b|多少(?:个)?国家|几个国家")
 _THRESHOLD = re.compile(
     r"\b(?P<above>more than|over|above|at least|exceed(?:s|ing)?|higher than|greater than|upwards of)|"
@@ -239,8 +235,7 @@ class Table(Struct, frozen=True):
 def asked(q: Question) -> Ranking | None:
     """Return what the question asks of all countries of a place; None if it asks for something else."""
     limit = bound_of(q.text)
-    before, comma, rest = (limit.without if limit else q.text).lower().rpartition(",")
-    text = _OF_THEM.sub("of the ", before) + comma + rest
+    text = (limit.without if limit else q.text).lower()
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
     bare = masked = text
     place, group = "", next((each for each in groups() if each.pattern.search(text)), None)

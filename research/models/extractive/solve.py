@@ -71,13 +71,13 @@ class Solver:
         q = self.question
         if self.evidence.own and self.acting and not self.evidence.steps:
             self._open()
-            return self._more()
+            return self.finder.more()
         if self.ranking and (ranked := over_all(self.finder, self.ranking)):
             return better(self.prose, ranked, acting=self.acting) or ranked
         given = q.names and all(map(self.finder.knows, q.names))  # from a follow-up or the memory
         if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
             self._open()
-            return self._more()
+            return self.finder.more()
         found = None if only_prose(self.prose, self.question) else settled(self._by_lines())
         if found and not found.actions and (own := better(self.prose, found, acting=self.acting)):
             return own
@@ -85,16 +85,16 @@ class Solver:
             return found
         self.finder.actions = self.prose.needed() if self.acting else []
         if self.finder.actions:
-            return self._more()
+            return self.finder.more()
         reading = read(self.prose)
         if self.acting and not (reading and reading.stated):
             self.finder.actions = self.prose.onward()
         if self.finder.actions:
-            return self._more()
+            return self.finder.more()
         if reading:
-            return self._end(reading=reading)
+            return self.finder.end(reading=reading)
         self.finder.missing += self.prose.names
-        return found or self._end()
+        return found or self.finder.end()
 
     def _by_lines(self) -> Verdict:
         """Return the next steps or the answer from labelled lines."""
@@ -106,10 +106,10 @@ class Solver:
             # No document has these names as its subject, but some line may still answer the question.
             chosen, whole = quoted(self.evidence, [word for word in words_of(q.text) if word not in ASKING], q.names)
             if whole:
-                return self._end(quotes=tuple(chosen))
+                return self.finder.end(quotes=tuple(chosen))
         resolved = [self.finder.resolve(name) for name in q.names]
         if self.finder.actions:
-            return self._more()
+            return self.finder.more()
         sure = [(n, e) for n, e in zip(q.names, resolved, strict=True) if e or n not in q.doubtful]
         if any(entry for _, entry in sure):
             resolved = [entry for _, entry in sure]
@@ -120,12 +120,12 @@ class Solver:
             return self._unclear(subjects)
         if q.described and said_in(q.text, subjects):
             self.finder.missing.append(q.text)
-            return self._end()
+            return self.finder.end()
         used = {target for entry in resolved if entry for target in [entry[1]] if target}
         lost = [name for name, entry in sure if entry is None]
         if lost:
             self.finder.missing += lost
-            return free(self.finder) if q.operation == "lookup" and not q.relation else self._end()
+            return free(self.finder) if q.operation == "lookup" and not q.relation else self.finder.end()
         targets = [target for target in q.targets if target not in used]
         if len(subjects) == 1 and (measure := composing.asked(q)):
             return composing.derive(self.finder, measure, subjects[0]) or self._unclear(subjects)
@@ -140,8 +140,8 @@ class Solver:
                 return self._lookup(subjects, sorted(used, key=q.targets.index))
             if mentions(q.text):  # `the longest river in Portugal` does not ask which country has the name
                 self.finder.missing.append(q.text)
-                return self._end()
-            return self._end(naming(self.evidence, q, subjects, used), chosen=subjects[0])
+                return self.finder.end()
+            return self.finder.end(naming(self.evidence, q, subjects, used), chosen=subjects[0])
         if q.operation == "growth":
             return self._growth(subjects, targets)
         if q.operation in ("compare", "sum", "mean") and len(subjects) > 1 and targets[0].label not in wholes():
@@ -178,15 +178,15 @@ class Solver:
         findings = [self.finder.find(s, t, y) for s in subjects for t in wanted for y in years]
         found = [part for finding in findings if finding for part in self.finder.parts(finding)]
         if self.finder.actions:
-            return self._more()
+            return self.finder.more()
         if wanted and wanted[0].asked == wanted[-1].asked and not any(f.target == wanted[0] for f in found):
             found = []  # of one clause the likeliest label is missing, so the others say something else
         absent = [finding.fact for finding in found if _ABSENT.search(finding.fact.value)]
         if absent and len(absent) == len(found):
             self.finder.missing.append(self.question.text)
-            return self._end(closest=tuple(absent))
+            return self.finder.end(closest=tuple(absent))
         near = () if found else closest(self.evidence, self.question.text, subjects, [t.label for t in wanted])
-        return self._end(found, closest=near)
+        return self.finder.end(found, closest=near)
 
     def _unclear(self, subjects: Sequence[str]) -> Verdict:
         """Return the facts that come nearest to a question that no label answers."""
@@ -194,9 +194,9 @@ class Solver:
         for subject in subjects[:2]:
             self.finder.search(f"{subject} {labels[0]}", f"Look for {labels[0]}.")
         if self.finder.actions:
-            return self._more()
+            return self.finder.more()
         self.finder.missing.append(self.question.text)
-        return self._end(closest=closest(self.evidence, self.question.text, subjects, labels))
+        return self.finder.end(closest=closest(self.evidence, self.question.text, subjects, labels))
 
     def _growth(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         years = _ends(self.finder, subjects[0], targets[0])
@@ -209,7 +209,7 @@ class Solver:
             ends = [self.finder.find(subject, targets[0], y, numeric=True) for y in (wanted[0], wanted[-1])]
             pairs += [(ends[0], ends[1])] if ends[0] and ends[1] else []
         if self.finder.actions:
-            return self._more()
+            return self.finder.more()
         if len(pairs) != len(subjects):
             return self._of_years(subjects, targets[0], years)
         findings = [finding for pair in pairs for finding in pair]
@@ -217,7 +217,7 @@ class Solver:
             return self._of_years(subjects, targets[0], years)
         for before, after in pairs:
             if obstacle := hindrance([before.fact, after.fact]):
-                return self._end(list(dict.fromkeys(findings)), hindrance=obstacle)
+                return self.finder.end(list(dict.fromkeys(findings)), hindrance=obstacle)
         code = "\n".join(change(before.fact, after.fact) for before, after in pairs)
         return self._computed(findings, code, "Calculate the change.", group=tuple(filter(None, series)))
 
@@ -233,8 +233,8 @@ class Solver:
         inside = (each for each in given if each.fact.label_years[0] in wanted)
         by_year = {(each.subject, each.fact.label_years): each for each in inside}
         if len(by_year) > 1 and not GROWTH.search(self.question.text.lower()):
-            return self._end([by_year[key] for key in sorted(by_year)])
-        return self._end(closest=tuple({each.fact.line: each.fact for each in given}.values()))
+            return self.finder.end([by_year[key] for key in sorted(by_year)])
+        return self.finder.end(closest=tuple({each.fact.line: each.fact for each in given}.values()))
 
     def _listed(self, subjects: Sequence[str], targets: Sequence[Target]) -> Verdict:
         """Return the figures of several things that are not weighed; of two also the difference and ratio."""
@@ -251,16 +251,16 @@ class Solver:
         year = self.question.years[0] if self.question.years else None
         findings = [self.finder.find(subject, targets[0], year, numeric=True) for subject in subjects]
         if self.finder.actions:
-            return self._more()
+            return self.finder.more()
         found = [finding for finding in findings if finding]
         if len(found) != len(subjects) and (len(found) < 2 or self.question.operation != "compare"):
-            return self._end()
+            return self.finder.end()
         if self.question.operation == "sum" and weighs_sum(self.question.text):
             return self._unclear(subjects)
         if self.question.operation == "sum" and not addable([finding.fact for finding in found]):
-            return self._end(found)
+            return self.finder.end(found)
         if obstacle := hindrance([finding.fact for finding in found]):
-            return self._end(found, hindrance=obstacle)
+            return self.finder.end(found, hindrance=obstacle)
         if self.question.operation != "compare":
             return self._computed(found, comparison(found, self.question), "Calculate it from these figures.")
         limit = bound_of(self.question.text) if len(found) > 2 else None
@@ -271,15 +271,9 @@ class Solver:
 
     # -- verdicts
 
-    def _more(self) -> Verdict:
-        return self.finder.more()
-
     def _computed(self, findings: Sequence[Finding], code: str, thought: str, **more: Any) -> Verdict:
         computed = self.finder.compute(code, thought)
-        return self._more() if self.finder.actions else self._end(findings, computed=computed, **more)
-
-    def _end(self, findings: Sequence[Finding] = (), **more: Any) -> Verdict:
-        return self.finder.end(findings, **more)
+        return self.finder.more() if self.finder.actions else self.finder.end(findings, computed=computed, **more)
 
 
 def only_prose(prose: Prose, question: Question) -> bool:

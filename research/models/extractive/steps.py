@@ -13,7 +13,7 @@ from research.models.extractive.described import ANY, ANY_CHINESE, DEEPEST, desc
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.grounding import grounded
-from research.models.extractive.leading import lead, leads_to, speaks
+from research.models.extractive.leading import lead, leads_to, speaks, which
 from research.models.extractive.question import parse
 from research.models.extractive.solve import MAX_FACTS, Solver
 from research.models.extractive.solve import relevant as asked_for
@@ -29,7 +29,7 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
     if found_in_table := tabular.solved(evidence, acting):
         return found_in_table
     while len(leads) < DEEPEST and (found := described(text)) and speaks(found.text):
-        finder = Finder(evidence, parse(found.text), frozenset(), acting=acting)
+        finder = Finder(evidence, which(found.text), frozenset(), acting=acting)
         led = None if found.between else lead(finder, found.text)
         if finder.actions:
             return Verdict(parse(evidence.question), actions=tuple(finder.actions), led=tuple(leads))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
 from research._util.amounts import plain, rounded
 from research.models.extractive import chinese, whether
-from research.models.extractive.arithmetic import amounts_of, bare, has_ratio, items_of, year_of
+from research.models.extractive.arithmetic import amounts_of, has_ratio, items_of, year_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import a_measure, measure, superlative, written
 from research.models.extractive.evidence import Fact, note
+from research.models.extractive.fitting import bare
 from research.models.extractive.members import counts
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import Question
@@ -58,7 +59,6 @@ _WORDS = {
         "made_over": "{subject}: {v}, the ratio of the sum of {a} and {b}.",
         "made_times": "{subject}: {v} times, the ratio of {a} and {b}.",
         "made_sum": "{subject}: {v} in total, the sum of {a} and {b}.",
-        "made_gap": "{subject}: {v}, calculated from the difference of {a} and {b}.",
         "mean_of": "The unweighted mean {label} of {names} is {s}.",
         "regions": "The regions are those of the source, which may list a country such as Russia in another one.",
         "above": "above {limit}",
@@ -144,7 +144,6 @@ _WORDS = {
         "made_over": "{subject}：{a}之和占{b}的{v}。",
         "made_times": "{subject}：{a}是{b}的{v}倍。",
         "made_sum": "{subject}：合计{v}，即{a}与{b}之和。",
-        "made_gap": "{subject}：{v}，由{a}与{b}之差算出。",
         "mean_of": "{names}的{label}平均值（未加权）为{s}。",
         "without": "没有{names}的数据。",
         "last_tied": "末位数值并列，因此列出的国家多于所问的数目。",
@@ -443,16 +442,13 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
             (more, a), (less, b) = sorted(zip(values, (each.subject for each in findings), strict=True), reverse=True)
             ratio = w["times"].format(r=plain(rounded(more / less, 2)))
             lines.append(w["as_many"].format(a=a, b=b, r=ratio, label=label) + marks)
-    years = [(finding.subject, year_of(finding.fact)) for finding in findings]
-    if len({year for _, year in years if year}) > 1:
-        said = w["and"].join(w["of_year"].format(name=subject, year=year or "?") for subject, year in years)
-        lines.append(w["years"].format(years=said))
-    return lines
+    return [*lines, *_years({finding.subject: year_of(finding.fact) for finding in findings}, w)]
 
 
-def years_differ(facts: Sequence[Fact]) -> bool:
-    """Return whether the lines name different years."""
-    return len({year for fact in facts if (year := year_of(fact))}) > 1
+def _years(years: Mapping[str, int | None], w: dict[str, str]) -> list[str]:
+    """Return the sentence that figures are of different years, if they are."""
+    said = w["and"].join(w["of_year"].format(name=name, year=year or "?") for name, year in years.items())
+    return [w["years"].format(years=said)] if len(set(filter(None, years.values()))) > 1 else []
 
 
 def inputs(facts: Sequence[Fact]) -> list[str]:
@@ -467,12 +463,8 @@ def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]
     one, two = (found[0], ", ".join(found)) if derived.kind == "made_part" else (", ".join(first), last)
     said = w[derived.kind].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)
     # All marks follow the figure that was calculated from all of them.
-    lines = [f"{said} {' '.join(dict.fromkeys(f'[{fact.n}]' for fact in facts))}"]
-    if years_differ(facts):
-        dated = ((bare(fact.label), year_of(fact) or "?") for fact in facts)
-        years = w["and"].join(w["of_year"].format(name=label, year=year) for label, year in dated)
-        lines.append(w["years"].format(years=years))
-    return lines
+    marks = " ".join(dict.fromkeys(f"[{fact.n}]" for fact in facts))
+    return [f"{said} {marks}", *_years({bare(fact.label): year_of(fact) for fact in facts}, w)]
 
 
 def _hindered(verdict: Verdict, w: dict[str, str]) -> list[str]:

@@ -282,19 +282,8 @@ class _Sentences:
         name = self.w["join"].join(self._name(row[0]) for row in tied)
         key = "tied" if len(tied) > 1 else "nth" if plan.rank > 1 else "top"
         head = _upper(self.w[key].format(name=name, value=value, rank=plan.rank, **values))
-        others = (
-            [row for row in rows if row not in tied][:3]
-            if plan.rank == 1
-            else [row for row in rows[: plan.rank] if row not in tied]
-        )
-        return [
-            head,
-            *(
-                [self.w["next"].format(what=values["what"], rows=self._listed(others), n=self.n)]
-                if others and plan.rank == 1
-                else []
-            ),
-        ]
+        others = [row for row in rows if row not in tied][:3] if plan.rank == 1 else []
+        return [head, *([self.w["next"].format(rows=self._listed(others), **values)] if others else [])]
 
     def _one(self) -> list[str]:
         value = self._value(self.rows.rows[0][-1])
