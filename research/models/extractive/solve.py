@@ -101,7 +101,7 @@ class Solver:
         q = self.question
         denied = DENIES.search(asking_sentences(q.text).lower()) is not None
         if q.rank:
-            return self._end() if denied else free(self.finder)
+            return self.finder.end() if denied else free(self.finder)
         if q.operation == "lookup" and not (denied or q.relation or any(map(self.evidence.subject_named, q.names))):
             # No document has these names as its subject, but some line may still answer the question.
             chosen, whole = quoted(self.evidence, [word for word in words_of(q.text) if word not in ASKING], q.names)
@@ -115,7 +115,7 @@ class Solver:
             resolved = [entry for _, entry in sure]
         subjects = list(dict.fromkeys(subject for subject, _ in filter(None, resolved)))
         if not subjects:
-            return self._end() if denied else free(self.finder)
+            return self.finder.end() if denied else free(self.finder)
         if q.nearest:
             return self._unclear(subjects)
         if q.described and said_in(q.text, subjects):
