@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
 from research.citations.language import pattern, spoken, unnamed, words
+from research.citations.verbatim import QUOTES
 from research.quantities import Quantity
 from research.text import tokens
 from research.types import Source
@@ -41,6 +42,8 @@ class Named(Struct, frozen=True):
 
     def says(self, name: str) -> bool | None:
         """Return whether a name is that of the value, or refuted by it; None if it may be another name of it."""
+        if name.strip(QUOTES + " ") == self.value.strip():
+            return True
         plain = BRACKETS.sub(" ", self.value)
         seen, claimed = only(plain), only(name)
         bare, said = _without(plain, seen), _without(name, claimed)

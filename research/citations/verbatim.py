@@ -159,7 +159,7 @@ def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[
 
 
 def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
-    """Return a claim without the title of its source before it (`France: …`) or behind it (`“…” (Otters)`), and whole."""
+    """Return a claim whole, and without the title of its source: `France: …`, `Climate of France: …`, `“…” (Otters)`."""
     whole = tokens_of(claim)
     keys = [each.key for each in whole]
     found = [whole]
@@ -169,6 +169,10 @@ def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
             found.append(whole[len(own) :])
         if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
             found.append(whole[: -len(own)])
+        said = re.sub(
+            rf"(?<=[\w)]) of {re.escape(name)}(?=:)|^\s*{re.escape(name)} 的(?=[^:：]*：)", "", claim, count=1
+        )
+        found += [tokens_of(said)] if said != claim else []
     return found
 
 

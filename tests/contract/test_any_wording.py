@@ -25,11 +25,14 @@ def asked(bench: Workbench, question: str) -> RunView:
         ("在秘鲁，女人平均能活多少岁？", "Life expectancy at birth, female"),
         ("population of kyrgystan?", "Kyrgyzstan"),
         ("For our appeal: how many people have fled their homes inside Ethiopia without crossing a border?", "IDPs"),
-        ("What is the median age in the state that broke away from Sudan in 2011?", "**South Sudan**: Median age"),
+        (
+            "What is the median age in the state that broke away from Sudan in 2011?",
+            "The median age in South Sudan is **",
+        ),
         ("How many places in Slovenia has UNESCO put on its heritage list?", "World Heritage"),
         ("At what age does a Bosnian woman usually have her first child?", "Mother's mean age at first birth"),
         ("How many Hondurans are there?", "9,529,188"),
-        ("What do Dominicans pay with?", "**Dominica**"),
+        ("What do Dominicans pay with?", "of Dominica: **East Caribbean dollars**"),
     ],
 )
 def test_a_paraphrase_is_answered_from_the_line_that_it_asks_for(bench: Workbench, question: str, answer: str) -> None:

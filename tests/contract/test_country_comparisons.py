@@ -96,11 +96,11 @@ def test_what_is_asked_before_a_why_is_answered(bench: Workbench, question: str,
             "The unweighted mean life expectancy at birth of Costa Rica, Panama and Nicaragua is **78.07 years**.",
             "78.07 years",
         ),
-        ("What is the literacy rate of Laos and Cambodia?", "**Cambodia**: Literacy", "Laos 75.6%; Cambodia 71.9%"),
+        ("What is the literacy rate of Laos and Cambodia?", "literacy in Cambodia is **", "Laos 75.6%; Cambodia 71.9%"),
         ("What is the gap in life expectancy between Japan and Chad?", "**Japan** has the longer", "25.2 years"),
         (
             "What does Chile export?",
-            "**Chile**: Exports - commodities",
+            "Exports (commodities) of Chile: ",
             "copper ore, refined copper, fish, carbonates, pitted fruits (2023)",
         ),
         (
@@ -110,7 +110,7 @@ def test_what_is_asked_before_a_why_is_answered(bench: Workbench, question: str,
         ),
         (
             "What were Norway's exports in 2022 and 2023?",
-            "Exports 2023: **$230.882 billion**",
+            "The exports of Norway are **$230.882 billion** (2023 est.)",
             "$323.875 billion (2022 est.); $230.882 billion (2023 est.)",
         ),
         ("非洲哪个国家的面积最大？", "**阿尔及利亚**的总面积在非洲最大", "阿尔及利亚"),
@@ -145,7 +145,7 @@ def test_what_things_have_together_is_not_compared_with_another(bench: Workbench
 def test_no_measure_of_a_comparison_is_dropped(bench: Workbench) -> None:
     view = research.run("How do Chile and Peru differ in inflation, unemployment and public debt?", workbench=bench)
     head = view.answer.split("\n### ")[0]
-    assert all(head.count(label) == 2 for label in ("Inflation rate", "Unemployment rate", "Public debt"))
+    assert all(head.count(label) == 2 for label in ("inflation rate", "unemployment rate", "public debt"))
 
 
 def test_a_comparison_names_what_has_no_figure(bench: Workbench) -> None:

@@ -264,8 +264,8 @@ def measure(words: dict[str, str], of: str) -> str:
     """
     if words["language"] == "zh" or not glossary.chinese_label(of):
         return of
-    head, _, rest = of.partition(", ")
-    head = _small(head)
+    head, *parts = re.split(", | - ", of, maxsplit=1)
+    head, rest = _small(head), "".join(parts)
     if rest in ("total", "total population"):
         return head if _AVERAGE.search(head) else f"total {head}"
     if rest in _BEFORE:
@@ -290,10 +290,36 @@ def _written_small() -> frozenset[str]:
     return frozenset(word for label in glossary.terms("label") for word in re.findall(r"(?<= )[a-z]+\b", label))
 
 
+_SEVERAL = re.compile(r"[^(,]*[^s(,]s(?= \(|$)")
+
+
+def the_measure(of: str, name: str) -> str:
+    """Return the start of a sentence that states a measure.
+
+    >>> the_measure("Exports", "Peru"), the_measure("Unemployment rate", "Peru")
+    ('The exports of Peru are', 'The unemployment rate in Peru is')
+    """
+    said = measure({"language": "en"}, of)
+    return f"The {said} {'in' if _AVERAGE.search(said) else 'of'} {name} {'are' if _SEVERAL.match(said) else 'is'}"
+
+
+def part_of(label: str) -> str:
+    """Return the part that a label names, if no other label has such a part; empty if it names none.
+
+    >>> part_of("Capital, name"), part_of("Executive branch, chief of state")
+    ('capital', 'chief of state')
+    """
+    head, _, rest = label.partition(", ")
+    if rest == "name":
+        return _small(head)
+    alone = sum(each.endswith(f", {rest}") for each in terms("label")) == 1
+    return rest if alone and " " in rest else ""
+
+
 def a_measure(words: dict[str, str], of: str) -> str:
     """Return a label with its article, as in `a median age` and `exports`."""
     said = measure(words, of)
-    if words["language"] == "zh" or re.match(r"[^(,]*[^s(,]s(?= \(|$)", said):
+    if words["language"] == "zh" or _SEVERAL.match(said):
         return said
     return f"{'an' if re.match('[aeio]|un|ur', said) else 'a'} {said}"
 

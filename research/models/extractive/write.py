@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 
 from research._util.amounts import plain, rounded
+from research._util.glossary import chinese_label
 from research.models.extractive import chinese, whether
 from research.models.extractive.arithmetic import amounts_of, has_ratio, items_of, year_of
 from research.models.extractive.asked import parts_of
-from research.models.extractive.chinese import a_measure, measure, superlative, written
+from research.models.extractive.chinese import a_measure, measure, part_of, superlative, the_measure, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.fitting import bare
 from research.models.extractive.members import counts
@@ -80,6 +81,7 @@ _WORDS = {
         "shared_not": "Neighbours of {held}, but not of {others}: {names}.",
         "members": "| Country | {label} |\n|---|---|",
         "list": "{subject}: {label}: {value} [{n}].",
+        "text": "{label} of {subject}: {value} [{n}].",
         "times": "{r} times",
         "as_many": "The figure for {a} is **{r}** that for {b}.",
         "grown": "{subject}: {label} {verb}, {span}.",
@@ -164,6 +166,8 @@ _WORDS = {
         "shared_not": "与{held}接壤、但不与{others}接壤的国家：{names}。",
         "members": "| 国家 | {label} |\n|---|---|",
         "list": "{subject}：{label}：{value} [{n}]。",
+        "is_of": "{subject}的{label}是{value} [{n}]。",
+        "text": "{subject}的{label}：{value} [{n}]。",
         "times": "{r}倍",
         "as_many": "{a}的{label}是{b}的**{r}**。",
         "grown": "{subject}的{label}{verb}，{span}。",
@@ -286,8 +290,7 @@ def _led(lead: Lead, w: dict[str, str]) -> list[str]:
 
 def _plainly(finding: Finding, w: dict[str, str]) -> str:
     """Return a line with no item in bold, because its first item is not the one that counts."""
-    fact = finding.fact
-    return w["list"].format(subject=f"**{finding.subject}**", label=fact.label, value=fact.value, n=fact.n)
+    return _stated(finding, finding.fact.value, w)
 
 
 def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
@@ -343,9 +346,27 @@ def _sentence(finding: Finding, w: dict[str, str]) -> str:
     fact = finding.fact
     if not fact.label:
         return note(fact).removeprefix("- ")
-    if finding.item:
-        return w["list"].format(subject=finding.subject, label=fact.label, value=f"**{finding.item}**", n=fact.n)
-    return w["list"].format(subject=f"**{finding.subject}**", label=fact.label, value=_bold(fact.value), n=fact.n)
+    return _stated(finding, f"**{finding.item}**" if finding.item else _bold(fact.value), w)
+
+
+_FIGURE = re.compile(r"[-−]?\$?\d[\d,.]*(?:[^\d;]|/[\d,]+){0,60}(?:\([^()]{0,80}\))?")
+_NAME = re.compile(r"[A-Z](?:[^;,()]|,(?=\d)|\([^()]{1,80}\)){1,120}")
+
+
+def _stated(finding: Finding, value: str, w: dict[str, str]) -> str:
+    """Return a labelled line as a sentence where its value is a figure or a name, and as a title and its text elsewhere."""
+    fact, source = finding.fact, finding.fact.source or finding.fact
+    said = {"subject": finding.subject, "value": value, "n": fact.n}
+    label = bare(source.label)
+    if not chinese_label(label):
+        return w["list"].format(label=fact.label, **said)
+    name = "" if finding.item or not _NAME.fullmatch(source.value) else part_of(label)
+    if not name and (finding.item or not _FIGURE.fullmatch(source.value)):
+        head, *parts = re.split(", | - ", bare(fact.label), maxsplit=1)
+        return w["text"].format(label=f"{head} ({parts[0]})" if parts else head, **said)
+    if w["language"] == "zh":
+        return w["is_of"].format(label=bare(fact.label), **said)
+    return f"{the_measure(name or label, finding.subject)} {value} [{fact.n}]."
 
 
 def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
