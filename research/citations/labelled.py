@@ -21,7 +21,7 @@ from research.quantities.units import SCALES
 from research.text import has_cjk
 from research.types import Source
 
-ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s])")
+ITEM = re.compile(r"[;；]|[,，、](?=\s*[^\d\s]|\s+\d[\d.,]*\s+[^\W\d])")
 BRACKETS = re.compile(r"[(（]([^()（）]{0,300})[)）]")
 _BULLET = re.compile(r"^[\s#>*+•-]+")
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")

@@ -173,7 +173,7 @@ def _ordinals(text: str) -> Iterator[Quantity]:
         zh = match["zh"]
         if match["word"] and text[match.end() : match.end() + 8].lower().startswith((" of a", "s")):
             continue
-        value = _ORDINALS[match["word"].lower()] if match["word"] else _zh_value(zh) if zh else int(match["n"])
+        value = _ORDINALS[match["word"].lower()] if match["word"] else zh_value(zh) if zh else int(match["n"])
         unit, factor, end = unit_at(text, match.end())
         span = (match.start(), end if unit else match.end())
         yield Quantity(
@@ -198,13 +198,13 @@ def _shares(text: str) -> Iterator[Quantity]:
             value = 50.0
         elif match["percent"]:
             p = match["p"]
-            value = float(p) if re.fullmatch(r"\d+(?:\.\d+)?", p) else _zh_value(p.partition("点")[0])
+            value = float(p) if re.fullmatch(r"\d+(?:\.\d+)?", p) else zh_value(p.partition("点")[0])
             yield Quantity("number", match.group(), value, 0.5, "%", *match.span(), hedge=_hedge(text, *match.span()))
             continue
         elif match["tenths"]:
-            value = 10.0 * _zh_value(match["tenths"])
+            value = 10.0 * zh_value(match["tenths"])
         elif match["a"]:
-            value = 100 * _zh_value(match["b"]) / max(_zh_value(match["a"]), 1)
+            value = 100 * zh_value(match["b"]) / max(zh_value(match["a"]), 1)
         else:
             value = 100 * (_WORDS.get(match["num"].lower(), 1)) / _DEN[match["den"].lower().rstrip("s")]
         yield Quantity(
@@ -304,7 +304,7 @@ def _spelled(text: str) -> Iterator[Quantity]:
 
 def _chinese(text: str) -> Iterator[Quantity]:
     for match in _ZH_NUMBER.finditer(text):
-        value = _zh_value(match.group())
+        value = zh_value(match.group())
         if value > 1:
             yield _in_words(text, match, value, weak=True)
 
@@ -326,7 +326,8 @@ def _in_words(text: str, match: re.Match[str], value: float, *, weak: bool) -> Q
     )
 
 
-def _zh_value(text: str) -> float:
+def zh_value(text: str) -> float:
+    """Return the value of a Chinese numeral: 5,000 for `五千`."""
     if text.isdigit():
         return float(text)
     total, section, digit = 0.0, 0.0, 0.0

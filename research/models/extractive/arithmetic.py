@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 
 import msgspec
 from msgspec import Struct
 
-from research._util.amounts import Amount, code, unlike
+from research._util.amounts import SCALES, Amount, code, unlike
 from research._util.amounts import amount as read_amount
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import bare
@@ -20,6 +21,14 @@ from research.search.library.comparisons import adds_up
 _MEMBER = re.compile(r"(?P<name>[^\W\d][^;,\d]{0,80}?)\s{1,9}(?P<figure>\d[\d,.]{0,40})\s{0,9}(?:km|%)")
 _REMARK = re.compile(r"\([^()%]{0,300}\)")
 """Matches a remark, not the shares of the parts of an item."""
+
+_ASIDE = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
+_DATED = re.compile(r"\s*\([^()]*\b\d{4}\b[^()]*\)$")
+_UNNAMED = re.compile(r"\s*(?:other|none|un[a-z]+|no|not)\b")
+"""Matches an item that is the rest of a list: `other 3.1%`, `unspecified 9%`."""
+_FIGURE = re.compile(
+    rf"(?P<digits>\d[\d,]*(?:\.\d+)?)(?: (?P<scale>{'|'.join(SCALES)})\b)?\s?(?P<unit>%|(?:sq )?km\b)?"
+)
 
 
 class Item(Struct, frozen=True):
@@ -40,6 +49,27 @@ def items_of(value: str) -> dict[str, Item]:
             item = Item(first.figure + item.figure, f"{first.text} {item.text}")
         found[name] = item
     return found
+
+
+def standing(value: str, rank: int, *, most: bool) -> str:
+    """Return the item at a rank of a list with a figure each; empty if one has none, or the figures tie there.
+
+    >>> standing("Christian 85.5% (Protestant 33.4%), Muslim 10.9%, other 1% (2019 est.)", 2, most=True)
+    'Muslim 10.9%'
+    """
+    bare = _ASIDE.sub(lambda aside: "\0" * len(aside[0]), _DATED.sub("", value))
+    found, units = list[tuple[Decimal, str]](), set[str]()
+    for piece in re.finditer(r"(?:[^;,]|,(?=\d))+", bare):
+        figures = list(_FIGURE.finditer(piece[0]))
+        if not _UNNAMED.match(piece[0]):
+            if len(figures) != 1:
+                return ""
+            units.add(figures[0]["unit"])
+            digits, scale = figures[0]["digits"].replace(",", ""), SCALES.get(figures[0]["scale"] or "", 0)
+            found.append((Decimal(digits).scaleb(scale), value[slice(*piece.span())].strip()))
+    found.sort(key=lambda each: each[0], reverse=most)
+    at = [figure for figure, _ in found][rank - 1 : rank + 1]
+    return found[rank - 1][1] if len(found) > 1 == len(units) and at and len({*at}) == len(at) else ""
 
 
 def members_of(lists: Sequence[Finding]) -> dict[str, float]:

@@ -313,7 +313,7 @@ def part_of(label: str) -> str:
     if rest == "name":
         return _small(head)
     alone = sum(each.endswith(f", {rest}") for each in terms("label")) == 1
-    return rest if alone and " " in rest else ""
+    return rest if alone and " " in rest and "(" not in rest else ""
 
 
 def a_measure(words: dict[str, str], of: str) -> str:

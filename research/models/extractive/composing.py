@@ -25,7 +25,12 @@ POPULATION, AREA = "Population, total", "Area, total"
 _NAMED = (
     (
         Measure("per", (POPULATION, AREA)),
-        re.compile(r"\bpopulation density\b|\bdensely (?:populated|settled)\b|人口密度", re.I),
+        re.compile(
+            r"\bpopulation density\b|\bdensely (?:populated|settled|peopled)\b|\b(?:people|persons|inhabitants|residents)\b"
+            r"(?: live| are there)? (?:per|for (?:each|every)|(?:on|in) (?:each|every|an? average)) (?:sq|square)\b|"
+            r"人口密度|每平方(?:公里|千米)",
+            re.I,
+        ),
     ),
     (
         Measure("minus", ("Exports", "Imports")),

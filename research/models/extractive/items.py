@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from research.models.extractive.arithmetic import items_of
+from research.models.extractive.arithmetic import items_of, standing
 from research.models.extractive.finding import Finder
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import explained, masked, probabilities
-from research.models.extractive.patterns import COMPARATIVE
+from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.places import Mention, usual
 from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Question, Target
 from research.models.extractive.stems import WEAK, stem
-from research.models.extractive.table_words import SHARE
-from research.models.extractive.verdict import Verdict
+from research.models.extractive.table_words import SHARE, rank_of
+from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import asks_whether
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, has_cjk, tokens
@@ -30,6 +30,11 @@ _PAIR = re.compile(
     r"\bΞ and Ξ (?:share|have)\b|Ξ[和与跟同]Ξ(?:之间)?的?(?:陆地|共同)?(?:边界|边境|国界|接壤)|Ξ[^Ξ]*(?:[到向对往从自]|来自)Ξ"
 )
 """Matches two countries of which the second is an item of a list about the first."""
+
+_SEVERAL = re.compile(
+    r"\b(?:are|were|top|list|name)\b|\b(?:\d+|two|three|four|five|ten) (?:\w+ )?\w+est\b|哪些|前.{0,2}[大名位]", re.I
+)
+"""Matches a question for more than one item."""
 
 
 def of_pair(question: Question, labels: Sequence[str]) -> Question | None:
@@ -83,6 +88,15 @@ def _as_item(
         rank=False,
         doubtful=frozenset(),
     )
+
+
+def picked(found: Sequence[Finding], text: str) -> list[Finding]:
+    """Return findings with the item of their lists that a question asks for: *the second largest city*."""
+    superlative = SUPERLATIVE.search(text.lower())
+    if superlative is None or _SEVERAL.search(text):
+        return list(found)
+    most = superlative["most"] is not None
+    return [replace(each, item=standing(each.fact.value, rank_of(text), most=most)) for each in found]
 
 
 def answer(finder: Finder, subject: str, target: Target) -> Verdict:

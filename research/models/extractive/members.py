@@ -21,6 +21,7 @@ from research.models.extractive.whether import asks_whether
 
 _SHARED = re.compile(
     r"\bboth\b|\b(?:countr(?:y|ies)|nations?|states?|which|that|who)(?: \w+)? (?:borders?|touch(?:es)?|shares?|adjoins?)\b|"
+    r"\b(?:neighbou?rs|countries|nations|states) (?:do|does) .*\bshare\b|"
     r"同时|共同|接壤"
 )
 """Matches a question for the countries that are on the borders of all that it names."""

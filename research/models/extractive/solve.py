@@ -186,7 +186,7 @@ class Solver:
             self.finder.missing.append(self.question.text)
             return self.finder.end(closest=tuple(absent))
         near = () if found else closest(self.evidence, self.question.text, subjects, [t.label for t in wanted])
-        return self.finder.end(found, closest=near)
+        return self.finder.end(items.picked(found, self.question.text), closest=near)
 
     def _unclear(self, subjects: Sequence[str]) -> Verdict:
         """Return the facts that come nearest to a question that no label answers."""

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from research.models.extractive.stems import stem
+from research.quantities import zh_value
 from research.text import STOP_WORDS, language_of, tokens
 
 _MOST_OF_A_QUESTION = 4_000
 _RUN = re.compile(r"([^\w\n]|_)\1{8,}")
+_NUMERAL = re.compile(r"[一二两三四五六七八九十百千零〇]{1,20}(?=[万亿])")
 
 
 @cache
@@ -49,6 +51,9 @@ def _data() -> dict[str, Any]:
 def readable(text: str) -> str:
     """Return the text as rules read it: its first 4,000 characters, with at most eight equal marks or spaces in a row.
 
+    Large Chinese numerals have digits: `5000万` for `五千万`.
+
     Rules search a question many times.  A model still receives all of it.
     """
-    return _RUN.sub(lambda run: run.group()[:8], text[:_MOST_OF_A_QUESTION])
+    text = _RUN.sub(lambda run: run.group()[:8], text[:_MOST_OF_A_QUESTION])
+    return _NUMERAL.sub(lambda numeral: f"{zh_value(numeral[0]):.0f}", text)
