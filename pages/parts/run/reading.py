@@ -36,7 +36,7 @@ from research.exports.csl import web
 from research.exports.formulas import Sign, formula, size
 from research.exports.progress import quiet
 from research.text import clip, language_of
-from research.types import Citation, Source, Verdict
+from research.types import WORST, Citation, Source, Verdict
 
 Data = dict[str, Any]
 
@@ -50,16 +50,6 @@ BEFORE: Final = 2_000
 """Maximum characters of an earlier wording."""
 _NONE: Final = (0, "")
 """What stands for the source of a statement that has none."""
-WORST: Final[Sequence[Verdict]] = (
-    "contradicted",
-    "unsupported",
-    "dead",
-    "partial",
-    "unverified",
-    "calculated",
-    "supported",
-)
-"""The verdict of a mark is the first of these that one of its citations has."""
 
 
 class Reader:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 
@@ -32,11 +31,11 @@ QUOTE, QUOTES = 1_500, 8
 
 def verdicts(view: RunView) -> str:
     """Return the verdicts on the citations as Markdown: `2 supported · 1 calculated`; empty if there is none."""
-    found = Counter(citation.status for citation in view.citations)
+    found = view.verdicts
     return " · ".join(
         f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {times(found[each], each)}"
         for each in VERDICTS
-        if found[each]
+        if found.get(each)
     )
 
 
