@@ -661,6 +661,11 @@ def test_citations_are_counted_as_they_are_read() -> None:
     assert "1 citation checked: ✓ 1 supported." in markdown(view)
 
 
+def test_headings_of_a_pdf_have_a_bold_face() -> None:
+    page = PdfReader(io.BytesIO(pdf(run_of(source(1), report="## Growth\n\nIt **grew** [1].")))).pages[0]
+    assert b"2 Tr" not in page.get_contents().get_data(), "letters are drawn with thicker strokes instead"
+
+
 def test_what_the_signs_mean_stands_below_the_answer_of_a_pdf() -> None:
     citations = (Citation(1, "France grew by 2 %.", "calculated"),)
     view = run_of(source(1, "France"), report="France grew by 2 % [1].", citations=citations)
