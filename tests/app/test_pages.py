@@ -140,7 +140,7 @@ def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, ans
     drawn = texts(app)
     assert "check_circle: Answered]" in drawn
     assert "**2 of 2** parts" in drawn
-    assert "**3 of 3** citations checked, **3** hold" in drawn
+    assert "**1 of 1** citations checked, **1** hold" in drawn
     (report,) = reports(app)
     assert "$3.732 trillion" in report_text(report)
     assert {mark["v"] for mark in report["marks"]} == {"calculated"}
