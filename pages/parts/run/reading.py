@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pages.parts.shared import cite
 from pages.parts.shared.language import browsers, current, t
-from pages.parts.shared.words import VERDICT_NAMES, VERDICTS
+from pages.parts.shared.words import VERDICT_NAMES
 from research.compare.diff import Block as Changed
 from research.compare.diff import words as compared
 from research.events.view import RunView
@@ -244,10 +244,7 @@ class Reader:
         verdict = "" if known else "dead"
         if citation and not quiet(self._view.outcome, citation):
             verdict = citation.status
-        says = ""
-        if verdict:
-            why = cite.reason_text(citation) if citation else ""
-            says = " ".join(filter(None, [t(VERDICTS[verdict][2]), why]))
+        says = cite.sentence(verdict, cite.reason_text(citation) if citation else "") if verdict else ""
         if not known:
             return {"n": n, "title": "", "quote": [], "v": verdict, "says": says, "notes": [], "links": []}
         source = self._view.source(n, citation.quote if citation else "")
