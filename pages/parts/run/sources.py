@@ -104,7 +104,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
     if shown:
         st.subheader(t("Sources") if view.given is None else t("Passages"), anchor=False)
     for source in shown:
-        _card(view, source, kept)
+        _card(view, source, kept, report)
     if more := len(numbers) - len(shown):
         st.caption(t("{sources} more in the download.", sources=count(more, "source")))
     known = set(numbers)
@@ -119,7 +119,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
                 st.caption(t("{sources} more in the download.", sources=count(len(rest) - 200, "source")))
 
 
-def _card(view: RunView, source: Source, kept: Container[str]) -> None:
+def _card(view: RunView, source: Source, kept: Container[str], whole: str) -> None:
     """Draw a source with the cited quotes that the report does not have, and what was found of the statements that cite it."""
     found = quotes(view, source.n)
     with st.container(key=f"source-card-{source.n}", gap="xxsmall"):
@@ -136,7 +136,7 @@ def _card(view: RunView, source: Source, kept: Container[str]) -> None:
         if (left := len(found) - QUOTES) > 0:
             st.caption(t("and {quotes} more", quotes=count(left, "quote")))
         notes = [
-            _statements(view, source.n),
+            _statements(replace(view, report=whole), source.n),
             t("from memory") if source.memory else "",
             *map(plain, cite.notes(source)),
         ]
