@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.compare import form, past, view
-from pages.parts.shared import home
+from pages.parts.shared import address, home
 from pages.parts.shared.language import t
 
 home.start_with_app()
-key = st.query_params.get("id", "")
+key = address.named("id", t("The address names no comparison."), t("All comparisons"))
 if not key:
     st.title(t("Compare"), anchor=False)
 asked = form.box() if not key and not st.query_params.get("runs") else None

@@ -6,12 +6,12 @@ import streamlit as st
 
 from pages.parts.evaluate import form, jobs, view
 from pages.parts.evaluate import past as evaluate_past
-from pages.parts.shared import home
+from pages.parts.shared import address, home
 from pages.parts.shared.language import t
 
 home.start_with_app()
 bench = home.bench()
-if name := st.query_params.get("evaluation", ""):
+if name := address.named("evaluation", t("The address names no evaluation."), t("All evaluations")):
     view.show(bench, name)
 else:
     st.title(t("Evaluate"), anchor=False)

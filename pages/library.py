@@ -11,7 +11,8 @@ from pages.parts.shared.safe import plain
 
 home.start_with_app()
 
-url, collection = st.query_params.get("doc", ""), st.query_params.get("collection", "")
+url = address.named("doc", t("The address names no document."), t("All documents"))
+collection = address.named("collection", t("The address names no collection."), t("All collections"))
 if url:
     document.draw(home.bench().library, url, st.query_params.get("quote", ""))
     st.stop()

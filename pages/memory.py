@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts.memory import entries, entry, files, filters, note, renewal
 from pages.parts.memory import map as memory_map
-from pages.parts.shared import home
+from pages.parts.shared import address, home
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import REFUSED, ToolError
@@ -15,6 +15,7 @@ home.start_with_app()
 FOUND = 25
 """Maximum number of search results."""
 
+opened = address.named("entry", t("The address names no memory entry."), t("All entries"))
 st.title(t("Memory"), anchor=False)
 top = st.container(key="memory-top", horizontal=True, vertical_alignment="center")
 with top:
@@ -58,7 +59,6 @@ if not total:
         st.page_link("pages/ask.py", label=t("Ask"), icon=":material/search:", width="content")
     st.stop()
 
-opened = st.query_params.get("entry", "")
 if memory.other_encoder:
     renewal.draw(bench)
     if opened:

@@ -6,14 +6,14 @@ import streamlit as st
 
 from pages.parts.run import view
 from pages.parts.runs import actions, figures, filters, imports, live, table, tree
-from pages.parts.shared import home, paging
+from pages.parts.shared import address, home, paging
 from pages.parts.shared.language import t
 from research.store import EVALUATED
 
 home.start_with_app()
 PAGE = 200
 
-run_id = st.query_params.get("run", "")
+run_id = address.named("run", t("The address names no run."), t("All runs"))
 if not run_id:  # an open run has its question as title
     st.title(t("Runs"), anchor=False)
 top = st.container(key="runs-top", horizontal=True, vertical_alignment="center")

@@ -403,6 +403,16 @@ HOLDS: frozenset[Verdict] = frozenset(("supported", "calculated"))
 """Verdicts on a statement that its source bears out."""
 FAILS: frozenset[Verdict] = frozenset(("contradicted", "unsupported", "dead"))
 """Verdicts on a statement that its source does not bear out; `partial` and `unverified` are neither."""
+WORST: tuple[Verdict, ...] = (
+    "contradicted",
+    "unsupported",
+    "dead",
+    "partial",
+    "unverified",
+    "calculated",
+    "supported",
+)
+"""The verdict on a statement with several sources is the first of these that was given on one of them."""
 
 
 class Judgement(Struct, frozen=True, omit_defaults=True):

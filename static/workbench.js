@@ -346,15 +346,15 @@ class Report {
       const cite = this.data.cites[place];
       const part = make("div", "rw-cite");
       if (cite.title) part.append(make("div", "rw-title", `${cite.n}  ${cite.title}`));
-      if (cite.quote.length) {
-        const quote = make("div", "rw-quote");
-        for (const line of cite.quote) quote.append(make("div", "", line));
-        part.append(quote);
-      }
       if (cite.says) {
         const verdict = make("div", `rw-verdict rw-${cite.v}`);
         verdict.append(sign(cite.v), make("span", "", cite.says));
         part.append(verdict);
+      }
+      if (cite.quote.length) {
+        const quote = make("div", "rw-quote");
+        for (const line of cite.quote) quote.append(make("div", "", line));
+        part.append(quote);
       }
       for (const line of cite.notes) part.append(make("div", "rw-note", line));
       for (const [label, href] of cite.links) {

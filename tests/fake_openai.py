@@ -399,3 +399,15 @@ def _chunk(choices: list[Body], **more: Any) -> str:
 def _pieces(text: str, size: int = 4) -> Iterator[str]:
     for start in range(0, len(text), size):
         yield text[start : start + size]
+
+
+def does_the_job(body: Body) -> FakeReply:
+    """Open the box, then the safe, then answer with its word; and read the second line of a long prompt."""
+    if "tools" not in body:
+        word = body["messages"][0]["content"].splitlines()[1].removeprefix("The password is ")
+        return FakeReply(deltas=[{"content": each} for each in (word, *" one" * 300)])
+    results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
+    if not results:
+        return FakeReply(calls=[("open_box", {"colour": "red"})])
+    last = results[-1].rstrip(".").rpartition(" ")[2]
+    return FakeReply(calls=[("open_safe", {"code": last})]) if len(results) == 1 else FakeReply(f"The word is {last}.")

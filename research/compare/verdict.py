@@ -12,8 +12,8 @@ from research.compare.numbers import Figures, figures
 from research.events.view import RunView
 from research.text import numbers
 
-CLEAR: Final = 0.02
-"""Two runs that differ by a smaller share took the same."""
+CLEAR: Final = 0.25
+"""Two runs that differ by a smaller share took about the same."""
 MOST: Final = 10
 """Disputed statements that are named."""
 
@@ -55,8 +55,12 @@ class Verdict(Struct, frozen=True):
     """Number of statements that each of the full answers contains, of `statements`."""
     statements: int = 0
     tokens: Less | None = None
-    """None if the full answers took about the same, or there are fewer than two."""
+    """None if the two that took least took about the same, or there are fewer than two."""
     seconds: Less | None = None
+    cost: Less | None = None
+    """None, too, if a price is unknown."""
+    alike: bool = False
+    """Whether all full answers took about the same tokens and time."""
 
 
 def verdict(views: Sequence[RunView]) -> Verdict:
@@ -68,7 +72,7 @@ def verdict(views: Sequence[RunView]) -> Verdict:
     stated = agreement({str(place): views[place].report for place in full})
     disputes = _disputes(stated)
     shared = sum(each.shared for each in stated)
-    tokens, seconds = ([getattr(each, name) for each in found] for name in ("tokens", "seconds"))
+    tokens, seconds = [each.tokens for each in found], [round(each.seconds, 1) for each in found]
     return Verdict(
         "disagree" if disputes else _alike(found) if all(each.short for each in found) else _close(shared, stated),
         full,
@@ -77,6 +81,8 @@ def verdict(views: Sequence[RunView]) -> Verdict:
         len(stated),
         _least(full, tokens),
         _least(full, seconds),
+        _least(full, [each.cost_usd for each in found]),
+        all((1 - CLEAR) * max(each) < min(each) or not max(each) for each in (tokens, seconds)),
     )
 
 
@@ -103,8 +109,11 @@ def _disputes(stated: Sequence[Compared]) -> tuple[Dispute, ...]:
     return tuple(found[:MOST])
 
 
-def _least(runs: Sequence[int], amounts: Sequence[float]) -> Less | None:
-    (least, place), (more, other) = sorted(zip(amounts, runs, strict=True))[:2]
+def _least(runs: Sequence[int], amounts: Sequence[float | None]) -> Less | None:
+    known = [each for each in amounts if each is not None]
+    if len(known) < len(amounts):
+        return None
+    (least, place), (more, other) = sorted(zip(known, runs, strict=True))[:2]
     if not more or (more - least) / more < CLEAR:
         return None
     return Less(place, other, (more - least) / more, more - least)

@@ -12,8 +12,9 @@ from typing import get_args
 
 import msgspec
 
-from research.citations import cited
+from research.citations import cited, statements, without_marks
 from research.citations.forgetting import Loss, losses
+from research.citations.marks import without_quoting
 from research.events import events as e
 from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
 from research.events.branches import PROPOSE, VERIFY, Branch, Branches, is_step
@@ -21,6 +22,7 @@ from research.events.places import one_source, placed, within
 from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import Index, RoundView, Worktime
 from research.types import (
+    WORST,
     Citation,
     Forecast,
     Message,
@@ -165,8 +167,8 @@ class RunView(PlanView, AuditView):
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """Return the number of citations by verdict; those of the first version are always there, for scripts."""
-        found = Counter(citation.status for citation in self.citations)
+        """Return the number of cited statements by verdict; those of the first version are always there, for scripts."""
+        found = Counter(stated(self).values())
         always = ("supported", "partial", "unsupported", "dead")
         return {each: found[each] for each in get_args(Verdict) if found[each] or each in always}
 
@@ -405,6 +407,22 @@ def _added(before: tuple[Sent, ...] | None, more: tuple[Sent, ...] | None) -> tu
         kinds = tuple(dict.fromkeys((*old.kinds, *each.kinds)))
         found[each.host] = Sent(each.host, old.requests + each.requests, old.bytes + each.bytes, kinds)
     return tuple(found.values())
+
+
+def without_quotes(view: RunView) -> str:
+    """Return the report of an answer without the sections that only quote its sources: their list does so too."""
+    return without_quoting(view.report) if view.outcome in ("answered", "partly_answered") else view.report
+
+
+def stated(view: RunView) -> dict[str, Verdict]:
+    """Return the verdict on each statement that has a mark where the report is read: the worst on one of its sources."""
+    said = {without_marks(each.text) for each in statements(without_quotes(view)) if each.numbers}
+    quoted = {without_marks(each.text) for each in statements(view.report)} - said
+    found: dict[str, Verdict] = {}
+    for each in view.citations:
+        if each.claim not in quoted:
+            found[each.claim] = min(found.get(each.claim, each.status), each.status, key=WORST.index)
+    return found
 
 
 def fold(events: Iterable[e.Event]) -> RunView:

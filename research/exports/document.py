@@ -6,7 +6,6 @@ All text is ready to read: in the language of the report, without invisible char
 from __future__ import annotations
 
 import datetime
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,7 +17,7 @@ from research.citations import shelf
 from research.citations.marks import SYMBOLS
 from research.citations.reasons import told
 from research.events.events import Edited, ReportEdited
-from research.events.view import RunView, quotes
+from research.events.view import RunView, quotes, without_quotes
 from research.exports.blocks import (
     UNSOURCED,
     Align,
@@ -34,7 +33,7 @@ from research.exports.blocks import (
 )
 from research.exports.charts import Chart, charts, headline
 from research.exports.csl import web
-from research.exports.numbering import by_first_use, without_quotes
+from research.exports.numbering import by_first_use
 from research.exports.progress import OUTCOMES, missing, quiet
 from research.exports.words import Words, words_of
 from research.sandbox.png import sanitized
@@ -314,10 +313,10 @@ def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
 
     `mark` is the mark of a sentence without a source, if the file shows it.
     """
-    statuses = Counter(citation.status for citation in view.citations)
+    statuses = view.verdicts
     comma = "，" if say.language == "zh" else ", "
     counts = comma.join(
-        f"{SYMBOLS[each]} {statuses[each]} {say(STATUSES[each])}" for each in STATUSES if statuses[each]
+        f"{SYMBOLS[each]} {statuses[each]} {say(STATUSES[each])}" for each in STATUSES if statuses.get(each)
     )
     dead = [f"[{c.n}] {_line(c.claim)}" for c in view.citations if c.status == "dead"]
     uncited = [_line(_unmarked(sentence)) for sentence in view.uncited]
@@ -332,7 +331,7 @@ def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
         notes.append(Note(text, _listed([_edit(edit, say) for edit in view.edits], say)))
     if view.citations and view.outcome != "no_evidence":
         notes.append(
-            Note(say("{count} checked: {told}.", count=say.count(len(view.citations), "citation"), told=counts))
+            Note(say("{count} checked: {told}.", count=say.count(sum(statuses.values()), "citation"), told=counts))
         )
     if dead:
         notes.append(Note(say("Cited numbers that no source has:"), _listed(dead, say)))

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+if TYPE_CHECKING:
+    from fontTools.ttLib import TTFont
+
+_BOLD: Final = 700
+"""Weight of a bold face."""
 _ERROR = 1.0
 """Maximum distance of an outline from the original, in thousandths of the font size."""
 
@@ -18,15 +24,10 @@ def truetype(source: Path, characters: Iterable[str], target: Path) -> None:
     from fontTools.fontBuilder import FontBuilder
     from fontTools.pens.cu2quPen import Cu2QuPen
     from fontTools.pens.ttGlyphPen import TTGlyphPen
-    from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont, newTable
 
     with TTFont(source, lazy=True) as font:
-        cut = Subsetter(
-            Options(layout_features=[], notdef_outline=True, drop_tables=["VORG", "vhea", "vmtx", "BASE", "DSIG"])
-        )
-        cut.populate(unicodes=map(ord, characters))
-        cut.subset(font)
+        _cut(font, characters)
         drawn, outlines = font.getGlyphSet(), {}
         for name in font.getGlyphOrder():
             pen = TTGlyphPen(None)
@@ -40,3 +41,23 @@ def truetype(source: Path, characters: Iterable[str], target: Path) -> None:
         made.setupMaxp()
         made.setupPost(keepGlyphNames=False)
         font.save(target)
+
+
+def bold(source: Path, characters: Iterable[str], target: Path) -> None:
+    """Write the bold glyphs of these characters from `source`, which has all weights, to `target`."""
+    from fontTools.ttLib import TTFont
+    from fontTools.varLib.instancer import instantiateVariableFont
+
+    with TTFont(source) as font:
+        _cut(font, characters)
+        instantiateVariableFont(font, {"wght": _BOLD}, inplace=True)
+        font.save(target)
+
+
+def _cut(font: TTFont, characters: Iterable[str]) -> None:
+    from fontTools.subset import Options, Subsetter
+
+    left = ["VORG", "vhea", "vmtx", "BASE", "DSIG"]
+    cut = Subsetter(Options(layout_features=[], notdef_outline=True, drop_tables=left))
+    cut.populate(unicodes=map(ord, characters))
+    cut.subset(font)

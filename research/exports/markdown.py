@@ -12,11 +12,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from research.events.view import RunView
+from research.events.view import RunView, without_quotes
 from research.exports.blocks import UNSEEN
 from research.exports.charts import headline
 from research.exports.document import Note, Reference, checked, left, plots, references
-from research.exports.numbering import by_first_use, without_quotes
+from research.exports.numbering import by_first_use
 from research.exports.words import Words, words_of
 from research.text import clip
 

@@ -13,14 +13,9 @@ from dataclasses import replace
 from msgspec.structs import replace as changed
 
 from research.citations import MARK, cited, normalised
-from research.citations.marks import LARGEST, around_code, without_quoting
+from research.citations.marks import LARGEST, around_code
 from research.events.view import RunView
 from research.types import Source
-
-
-def without_quotes(view: RunView) -> str:
-    """Return the report of an answer without the sections that only quote its sources: their list does so too."""
-    return without_quoting(view.report) if view.outcome in ("answered", "partly_answered") else view.report
 
 
 def numbering(view: RunView, report: str | None = None) -> dict[int, int]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TextIO, get_args
+from typing import TextIO
 
 from research.agent.plan import written
 from research.citations.shelf import FACTBOOK_NAMES
@@ -13,7 +12,7 @@ from research.defaults import FACTBOOK, PAGES
 from research.events import events as e
 from research.events.view import RunView, forgotten, kinds, searched
 from research.text import as_words, clip
-from research.types import HOLDS, Citation, Observation, Part, Source, Verdict
+from research.types import HOLDS, Citation, Observation, Part, Source
 from research.web.url_guard import MEMORY
 
 Report = Callable[[int, int, str], None]
@@ -242,8 +241,7 @@ def checked(view: RunView) -> str:
     """Return one line on the check of the report against its sources; empty if nothing was checked, or it says so itself."""
     if view.given is not None:
         return ""
-    found = Counter(each.status for each in view.citations)
-    parts = [f"{found[status]} {status}" for status in get_args(Verdict) if found[status]]
+    parts = [f"{number} {status}" for status, number in view.verdicts.items() if number]
     if view.uncited:
         parts.append(f"sentences without a source: {len(view.uncited)}")
     if view.removed:

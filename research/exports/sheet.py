@@ -1,8 +1,8 @@
 """Text layout for the PDF: fonts, line breaking, lines, and cells side by side.
 
 fpdf2 writes the file and embeds the used part of the fonts, but breaks lines only at spaces, which Chinese does not have, so
-lines are filled here.  Fonts come with packages: Noto Sans SC (OFL), DejaVu (matplotlib) for what that lacks, and Noto
-Emoji (OFL).
+lines are filled here.  Fonts come with packages: Noto Sans SC (OFL), DejaVu (matplotlib) for what that lacks, Noto Sans
+(OFL) for bold, and Noto Emoji (OFL).
 Characters that may not begin or end a line follow UAX 14 (line breaking).
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from research._util import extras
 from research.citations.marks import SYMBOLS
 from research.exports.blocks import Align, Span
 from research.exports.document import COLOURS, Document
-from research.exports.font import truetype
+from research.exports.font import bold, truetype
 from research.exports.formulas import line as formula_line
 from research.exports.right_to_left import has_backwards, runs_backwards, shaped, visual
 from research.exports.words import LETTERS
@@ -71,6 +71,7 @@ class Sheet:
         self.gap = 2.2
         self.quiet = False
         self._shown = frozenset().union(*(font.cmap for font in self.paper.fonts.values()))  # type: ignore[union-attr]
+        self._bold = tuple(self.paper.fonts[name].cmap for name in ("sansB", "monoB"))  # type: ignore[union-attr]
         self._widths: dict[tuple[str, str, float], float] = {}
         self._targets = {each.n: self.paper.add_link() for each in document.references}
 
@@ -184,8 +185,13 @@ class Sheet:
         top = self.paper.y
         start = 0
         while start < len(line):
-            look, end = replace(line[start][0], text=""), start + 1
-            while end < len(line) and replace(line[end][0], text="") == look:
+            first, end = line[start][0], start + 1
+            look = replace(first, text="")
+            while (
+                end < len(line)
+                and replace(line[end][0], text="") == look
+                and self._style(line[end][0]) == self._style(first)
+            ):
                 end += 1
             text = "".join(span.text for span, _ in line[start:end])
             wide = sum(width for _, width in line[start:end])
@@ -203,8 +209,9 @@ class Sheet:
         paper.set_text_color(*colour)
         paper.set_draw_color(*colour)
         self.font(span, size)
-        paper.text_mode = "FILL_STROKE" if span.bold else "FILL"  # the font has no bold face, so strokes are thicker
-        paper.set_line_width(size * 0.012 if span.bold else 0.1)
+        thicker = span.bold and not self._style(span)  # the bold face lacks Chinese, so strokes are thicker
+        paper.text_mode = "FILL_STROKE" if thicker else "FILL"
+        paper.set_line_width(size * 0.012 if thicker else 0.1)
         draw = partial(paper.cell, wide or None, height, span.text, link=target)
         if span.italic:  # nor an italic face
             with paper.skew(ax=12, x=paper.x, y=paper.y + height):
@@ -218,11 +225,16 @@ class Sheet:
 
     def font(self, span: Span, size: float) -> None:
         small = 0.82 if span.cites or span.status or span.unsourced else 0.9 if span.code else 1.0
-        self.paper.set_font("mono" if span.code else "sans", size=size * small)
+        self.paper.set_font("mono" if span.code else "sans", self._style(span), size * small)
+
+    def _style(self, span: Span) -> Literal["", "B"]:
+        """Return the style of a span in the fonts: bold only if the bold face has all of it."""
+        return "B" if span.bold and all(map(self._bold[span.code].__contains__, map(ord, span.text))) else ""
 
     def measure(self, span: Span, size: float) -> float:
         """Return the width of a span in millimetres."""
-        key = (span.text, "mono" if span.code else "mark" if span.cites or span.status or span.unsourced else "", size)
+        look = "mono" if span.code else "mark" if span.cites or span.status or span.unsourced else ""
+        key = (span.text, look + self._style(span), size)
         if (known := self._widths.get(key)) is None:
             self.font(span, size)
             known = self._widths[key] = self.paper.get_string_width(span.text)
@@ -275,15 +287,18 @@ def _paper(document: Document) -> FPDF:
     paper.set_auto_page_break(True, _BOTTOM)
     paper.c_margin = 0
     paper.alias_nb_pages(_PAGES)
-    fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    fonts, noto = Path(matplotlib.get_data_path()) / "fonts" / "ttf", Path(manimgx_fonts.__file__).parent
     with TemporaryDirectory() as folder:
         truetype(sans_path(), _used(document), Path(folder) / "sans.ttf")
+        bold(next(noto.rglob("NotoSans[[]*")), _used(document), Path(folder) / "bold.ttf")
         paper.add_font("sans", fname=Path(folder) / "sans.ttf")
+        paper.add_font("sans", "B", Path(folder) / "bold.ttf")
     paper.add_font("mono", fname=fonts / "DejaVuSansMono.ttf")
+    paper.add_font("mono", "B", fonts / "DejaVuSansMono-Bold.ttf")
     paper.add_font("more", fname=fonts / "DejaVuSans.ttf")
     fallback = ["sans", "more"]
     if any(unicodedata.category(sign) == "So" and sign > "\u2190" for sign in _used(document)):
-        paper.add_font("pictures", fname=next(Path(manimgx_fonts.__file__).parent.glob("NotoEmoji*.ttf")))
+        paper.add_font("pictures", fname=next(noto.glob("NotoEmoji*.ttf")))
         fallback.append("pictures")
     if say.language == "en":
         for sign in _LATIN:

@@ -91,7 +91,7 @@ def test_a_row_shows_the_last_test_with_its_time_and_what_is_missing(visit: Visi
     (shown,) = app.dataframe
     assert list(shown.value.iloc[0])[:4] == ["work:m", "yes", "yes", "yes"]
     assert [each.label for each in app.get("download_button")] == ["Export CSV"]
-    assert "work:m" in visit(home, "ask").selectbox(key=key(app, "model")).options
+    assert "m (work)" in visit(home, "ask").selectbox(key=key(app, "model")).options
     text = said(app)
     assert "3 rounds with tool calls worked with m in 1.5 s. Also: streaming, token counts." in text
     assert "Tested 1 Jan 1970" in text and "1,000 tokens of context" in text

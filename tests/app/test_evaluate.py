@@ -317,10 +317,11 @@ def test_figures_differences_and_the_pareto_front_are_described_in_text(visit: V
     title, told = verdict(app)
     assert title == ":green[:material/check_circle:] Correct answers: 1 · ReAct / Full history is ahead"
     assert told.startswith("It is certainly better than 3 · ReWOO / Full history.")
-    assert (
-        "Highest: 1 · ReAct / Full history, **100 % (84–100)**. Lowest: 3 · ReWOO / Full history, **40 % (22–61)**."
-        in told
-    )
+    assert told.splitlines()[-3:] == [
+        "- 1 · ReAct / Full history: **20 of 20** right, 100 % (84–100)",
+        "- 2 · ReAct / Sliding window: **20 of 20** right, 100 % (84–100)",
+        "- 3 · ReWOO / Full history: **8 of 20** right, 40 % (22–61)",
+    ]
     forest, scatter, matrix = (element.proto for element in app.get("vega_lite_chart"))
     assert forest.alt.startswith("1 · ReAct / Full history: 100 % (84–100); 2 · ReAct / Sliding window: 100 % (84–100)")
     assert matrix.alt == "ReAct / Full history: 100 %; ReAct / Sliding window: 100 %; ReWOO / Full history: 40 %"

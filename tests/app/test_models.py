@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.fake_openai import FakeOpenAI, FakeReply
+from research.config.endpoints import Entry
+from research.config.settings import load
+from research.workbench import endpoints
+from tests.fake_openai import FakeOpenAI, FakeReply, does_the_job
+from tests.workers import until
 
 Visit = Callable[..., AppTest]
 ROOT = Path(__file__).parents[2]
@@ -33,7 +37,17 @@ def test_a_working_connection_fills_the_list_of_models(
         app = tried(visit(home), "openai:fake")
         assert "openai:fake answers" in app.success[0].value
         assert "price unknown" in app.success[0].value, "the server is not OpenAI's"
-        assert {"openai:fake", "openai:other"} <= set(app.run().selectbox(key="model").options)
+        assert {"fake (openai)", "other (openai)"} <= set(app.run().selectbox(key="model").options)
+
+
+def test_the_models_of_an_endpoint_tested_in_the_settings_are_offered_by_name(visit: Visit, home: Path) -> None:
+    with FakeOpenAI(does_the_job, models=("fake", "other")) as server:
+        endpoints.add(load(home=home), "work", Entry(url=server.base_url))
+        app = visit(home, "settings", section="endpoints")
+        app.text_input(key="test-model-work").input("fake").run()
+        app.button(key="test-endpoint-work").click().run()
+        until(lambda: "worked with fake" in "".join(each.value for each in app.run().markdown))
+    assert {"fake (work)", "other (work)"} <= set(visit(home).selectbox(key="model").options)
 
 
 @pytest.mark.parametrize(

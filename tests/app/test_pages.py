@@ -134,13 +134,34 @@ def test_invalid_input_shows_an_error_and_keeps_the_form(
     assert Workbench(load(home=home)).store.runs() == []
 
 
+@pytest.mark.parametrize(
+    ("page", "name", "said", "others"),
+    [
+        ("library", "doc", "document", "All documents"),
+        ("runs", "run", "run", "All runs"),
+        ("compare", "id", "comparison", "All comparisons"),
+        ("evaluate", "evaluation", "evaluation", "All evaluations"),
+        ("memory", "entry", "memory entry", "All entries"),
+    ],
+)
+def test_an_address_without_its_id_says_what_is_missing(
+    visit: Visit, home: Path, page: str, name: str, said: str, others: str
+) -> None:
+    app = visit(home, page, **{name: ""})
+    assert [each.value for each in app.title] == [f"The address names no {said}."]
+    assert not app.button(key=f"all-{name}").click().run().exception
+    assert app.title[0].value != f"The address names no {said}."
+
+
 def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, answered: Path) -> None:
     app = visit(answered, run=RUN)
     assert not app.exception
     drawn = texts(app)
     assert "check_circle: Answered]" in drawn
     assert "**2 of 2** parts" in drawn
-    assert "**3 of 3** citations checked, **3** hold" in drawn
+    assert "**1 of 1** citations checked, **1** hold" in drawn
+    assert "1 supported" in drawn or "1 calculated" in drawn
+    assert "2 supported" not in drawn and "3 supported" not in drawn, "a source counts quoted passages"
     (report,) = reports(app)
     assert "$3.732 trillion" in report_text(report)
     assert {mark["v"] for mark in report["marks"]} == {"calculated"}

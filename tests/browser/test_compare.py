@@ -68,6 +68,8 @@ def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
     assert len({place["x"] for place in places if place}) == 1  # one name per line
     box, words = note.bounding_box(), second.bounding_box()
     assert box and words and box["width"] > words["width"] - 4
+    cells = page.locator(".st-key-compare-figures :is(th, td)")
+    assert cells.evaluate_all("cells => cells.every((cell) => cell.scrollWidth <= cell.clientWidth + 1)"), "cut"
     page.screenshot(path=OUTPUT / "compare-390-light.png", full_page=True)
     page.set_viewport_size({"width": 1440, "height": 900})
 

@@ -17,7 +17,7 @@ from research.config.settings import load
 from research.workbench import detect, doctor, trial
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
-from tests.fake_openai import Body, FakeOpenAI, FakeReply
+from tests.fake_openai import Body, FakeOpenAI, FakeReply, does_the_job
 from tests.fake_search import Asked as AskedOver
 from tests.fake_search import FakeSearch, Reply
 
@@ -40,18 +40,6 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         return Done(status, said.out, said.err)
 
     yield command
-
-
-def does_the_job(body: Body) -> FakeReply:
-    """Open the box, then the safe, then answer with its word; and read the second line of a long prompt."""
-    if "tools" not in body:
-        word = body["messages"][0]["content"].splitlines()[1].removeprefix("The password is ")
-        return FakeReply(deltas=[{"content": each} for each in (word, *" one" * 300)])
-    results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
-    if not results:
-        return FakeReply(calls=[("open_box", {"colour": "red"})])
-    last = results[-1].rstrip(".").rpartition(" ")[2]
-    return FakeReply(calls=[("open_safe", {"code": last})]) if len(results) == 1 else FakeReply(f"The word is {last}.")
 
 
 # Adding, listing, removing

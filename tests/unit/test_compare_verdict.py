@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from research.compare import Verdict, verdict
+from research.compare import verdict
 from research.events.view import RunView
 from research.types import Outcome
 
@@ -59,9 +58,19 @@ def test_the_run_that_took_less_is_named_with_the_difference() -> None:
     assert found.tokens is not None
     assert (found.tokens.run, found.tokens.next, found.tokens.share) == (1, 0, 0.4)
     assert found.seconds is None
-    near = verdict([run(FRANCE, "x", 1_000), run(FRANCE, "x", 990)])
-    assert near == replace(near, tokens=None)
-    assert isinstance(near, Verdict)
+
+
+@pytest.mark.parametrize(("tokens", "alike"), [((1_000, 800), True), ((1_000, 800, 100), False), ((1_000, 700), False)])
+def test_runs_took_about_the_same_only_within_a_quarter(tokens: tuple[int, ...], alike: bool) -> None:
+    assert verdict([run(FRANCE, "x", each) for each in tokens]).alike == alike
+
+
+def test_the_cheaper_run_is_named_where_all_prices_are_known() -> None:
+    cheap, dear, unknown = (run(FRANCE, "x") for _ in range(3))
+    cheap.cost_usd, dear.cost_usd, unknown.cost_usd = 0.01, 0.05, None
+    found = verdict([dear, cheap])
+    assert found.cost is not None and (found.cost.run, round(found.cost.amount, 2)) == (1, 0.04)
+    assert verdict([dear, cheap, unknown]).cost is None
 
 
 def test_quotes_behind_an_answer_are_no_statements_of_it() -> None:

@@ -219,7 +219,7 @@ def test_sources_are_shared_by_page() -> None:
 
 
 def test_figures_contain_the_usage_of_a_run_and_the_verdicts_on_its_citations() -> None:
-    marks = (Citation(1, "So", "supported"), Citation(2, "So", "dead"))
+    marks = (Citation(1, "So", "supported"), Citation(2, "No", "dead"))
     found = figures(Told().search("x").ask(answer="So.").end(citations=marks, uncited=("Hm.",)).view)
     assert (found.rounds, found.model_calls, found.tool_calls, found.tokens, found.seconds) == (2, 2, 1, 220, 5.0)
     assert {verdict: n for verdict, n in (found.citations or {}).items() if n} == {"supported": 1, "dead": 1}

@@ -649,6 +649,23 @@ def test_the_quotes_of_each_part_stand_with_their_sources_only(form: str) -> Non
     assert "Its population" in shown
 
 
+def test_citations_are_counted_as_they_are_read() -> None:
+    """Each statement with a mark counts once, whatever number of sources it has; quoted passages behind it do not."""
+    report = "It is Nairobi [1, 2].\n\n### Evidence\n\n- Kenya: “Capital, name: Nairobi” [1]\n"
+    claims = ((1, "It is Nairobi."), (2, "It is Nairobi."), (1, "Kenya: “Capital, name: Nairobi”"))
+    view = run_of(
+        source(1), source(2), report=report, citations=tuple(Citation(n, claim, "supported") for n, claim in claims)
+    )
+    assert view.verdicts["supported"] == 1
+    assert "Checked: 1 supported" in summary(view)
+    assert "1 citation checked: ✓ 1 supported." in markdown(view)
+
+
+def test_headings_of_a_pdf_have_a_bold_face() -> None:
+    page = PdfReader(io.BytesIO(pdf(run_of(source(1), report="## Growth\n\nIt **grew** [1].")))).pages[0]
+    assert b"2 Tr" not in page.get_contents().get_data(), "letters are drawn with thicker strokes instead"
+
+
 def test_what_the_signs_mean_stands_below_the_answer_of_a_pdf() -> None:
     citations = (Citation(1, "France grew by 2 %.", "calculated"),)
     view = run_of(source(1, "France"), report="France grew by 2 % [1].", citations=citations)

@@ -105,9 +105,9 @@ def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypat
     (found,) = check("The population of Japan is 99 million [1].", [Source(1, "", "Japan", "Population: 123,201,945")])
     assert found.reason == "the source gives 123,201,945"
     monkeypatch.setattr(language, "current", lambda: "zh")
-    assert "123,201,945" in cite.reason(found) and "labelled" not in cite.reason(found)
+    assert "123,201,945" in cite.reason_text(found) and "labelled" not in cite.reason_text(found)
     foreign = Reason("{0.__class__} {}", (("a", "b"),))
-    assert cite.reason(replace(found, reasons=(foreign,))) == "", "an imported run"
+    assert cite.reason_text(replace(found, reasons=(foreign,))) == "", "an imported run"
 
 
 OLD = Citation(3, "It is so.", "unverified", reason="the source does not state 5 km", by="rules")
@@ -143,6 +143,8 @@ def test_what_a_judge_said_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert cite.opinions(found) == ["the rules: not verified"]
     kept = fused(replace(open_, status="supported", reason="word for word"), said)
     assert cite.reason_text(kept) == "word for word"
+    assert cite.sentence(kept.status, cite.reason_text(kept)) == "Supported: word for word."
+    assert cite.sentence("supported", "") == "Supported: the quote states this."
     assert cite.opinions(kept) == ["the rules: supported", "judged by m: yes; because “So it is.”"]
 
 

@@ -10,14 +10,12 @@ import streamlit as st
 from pages.parts.compare.columns import Column
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import lasted, percent
-from research.compare import Dispute, Less, Verdict, differences, verdict
+from pages.parts.shared.words import lasted, money, percent
+from research.compare import Dispute, Verdict, differences, verdict
 from research.exports.charts import headline
 from research.text import clip
 
 QUOTE: Final = 300
-SOONER_S: Final = 0.1
-"""Shorter differences of time are not named."""
 SIGNS: Final = {
     "same": ("green", "check_circle"),
     "disagree": ("red", "compare_arrows"),
@@ -81,44 +79,28 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
         yield "  \n".join(f"{name}: **{plain(clip(answer, QUOTE))}**" for name, answer in stated)
     elif found.kind == "compatible":
         yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)
-    if len(full) > 1:
-        yield _took(found, columns)
+    if len(full) > 1 and (took := _took(found, columns)):
+        yield took
 
 
 def _took(found: Verdict, columns: Sequence[Column]) -> str:
-    """Return which of the full answers took less."""
-    tokens = found.tokens
-    seconds = found.seconds if found.seconds and found.seconds.amount >= SOONER_S else None
-    if tokens is None and seconds is None:
-        return t("They took about the same tokens and time.")
-    several = len(columns) > 2
-    if tokens and seconds and tokens.run == seconds.run and not several:
-        return t(
-            "{run} used {share} fewer tokens and finished {time} sooner.",
-            run=columns[tokens.run].name,
-            share=_share(tokens),
-            time=lasted(seconds.amount),
-        )
-    said = []
-    if tokens:
-        words = {"run": columns[tokens.run].name, "share": _share(tokens), "other": columns[tokens.next].name}
-        said.append(
-            t("{run} used {share} fewer tokens than {other}.", **words)
-            if several
-            else t("{run} used {share} fewer tokens.", **words)
-        )
-    if seconds:
-        words = {"run": columns[seconds.run].name, "time": lasted(seconds.amount), "other": columns[seconds.next].name}
-        said.append(
-            t("{run} finished {time} before {other}.", **words)
-            if several
-            else t("{run} finished {time} sooner.", **words)
-        )
-    return " ".join(said)
-
-
-def _share(less: Less) -> str:
-    return percent(less.share)
+    """Return which of the full answers took less, by name."""
+    said: dict[str, list[str]] = {}
+    for less, two, several in (
+        (found.tokens, t("{share} fewer tokens"), t("{share} fewer tokens than {other}")),
+        (found.seconds, t("{time} faster"), t("{time} faster than {other}")),
+        (found.cost, t("{cost} cheaper"), t("{cost} cheaper than {other}")),
+    ):
+        if less:
+            words = (several if len(columns) > 2 else two).format(
+                other=columns[less.next].name,
+                share=percent(less.share),
+                time=lasted(less.amount),
+                cost=plain(money(less.amount)),
+            )
+            said.setdefault(columns[less.run].name, []).append(words)
+    lines = [t("They took about the same tokens and time.")] if found.alike else []
+    return "  \n".join([*lines, *(f"{name}: {t(', ').join(words)}" for name, words in said.items())])
 
 
 def _dispute(each: Dispute, columns: Sequence[Column]) -> None:

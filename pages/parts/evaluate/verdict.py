@@ -31,7 +31,9 @@ def draw(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
     sign = ":green[:material/check_circle:]" if behind[best] else ":blue[:material/balance:]"
     with st.container(key="evaluate-verdict", gap="xsmall"):
         st.subheader(f"{sign} {title}", anchor=False)
-        st.markdown("  \n".join([*lines, _values(means, measure, names)]))
+        ordered = sorted(means.items(), key=lambda each: -each[1].mean)
+        values = "\n".join(f"- {_value(names[name], value, measure)}" for name, value in ordered)
+        st.markdown("  \n".join(lines) + f"\n\n{values}")
 
 
 def _words(
@@ -72,15 +74,11 @@ def _undecided(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
     )
 
 
-def _values(means: Mapping[str, Figure], measure: str, names: Mapping[str, str]) -> str:
-    """Return the highest and the lowest value with their intervals."""
-    ordered = sorted(means, key=lambda name: -means[name].mean)
-
-    def one(name: str) -> str:
-        between = span(means[name], measure)
-        value = plain(shown(means[name], measure)) + (t(" ({n})", n=plain(between)) if between else "")
-        return t("{name}, **{value}**", name=plain(names[name]), value=value)
-
-    if means[ordered[0]].mean == means[ordered[-1]].mean:
-        return t("All have the same value: {value}.", value=plain(shown(means[ordered[0]], measure)))
-    return t("Highest: {high}. Lowest: {low}.", high=one(ordered[0]), low=one(ordered[-1]))
+def _value(name: str, found: Figure, measure: str) -> str:
+    """Return the value of a recipe: how many were right of all, with the share and its interval."""
+    between = span(found, measure)
+    value = plain(shown(found, measure)) + (t(" ({n})", n=plain(between)) if between else "")
+    if measure == "right":
+        good = f"{found.mean * found.n:.1f}".removesuffix(".0")  # not whole between trials
+        return t("{name}: **{good} of {all}** right, {value}", name=plain(name), good=good, all=found.n, value=value)
+    return t("{name}: **{value}**", name=plain(name), value=value)

@@ -10,7 +10,7 @@ from pages.parts.memory import filters, similar
 from pages.parts.shared import cite, paging
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import ago, percent
+from pages.parts.shared.words import ago
 from research.exports.blocks import content, parse
 from research.exports.csl import web
 from research.memory import Entry, Filters, Match
@@ -53,13 +53,13 @@ def foot(bench: Workbench, total: int) -> None:
 
 
 def draw(bench: Workbench, entries: Sequence[Entry | Match], opened: str) -> None:
-    """Draw one row per entry, near-duplicates in one; search results also show their similarity."""
+    """Draw one row per entry, near-duplicates in one; search results also say how well they match."""
     with st.container(key="memory-list", gap=None):
-        for each, others in similar.merged(entries):
+        for place, (each, others) in enumerate(similar.merged(entries)):
             entry = similar.entry_of(each)
             mark = "open" if opened in (entry.id, *(other.id for other in others)) else "row"
             with st.container(key=f"memory-{mark}-{entry.id}", gap="xxsmall"):
-                _row(bench, entry, each if isinstance(each, Match) else None, others)
+                _row(bench, entry, _match(each, place), others)
 
 
 def matches(bench: Workbench, found: Sequence[Match], opened: str) -> None:
@@ -72,15 +72,18 @@ def matches(bench: Workbench, found: Sequence[Match], opened: str) -> None:
         st.toggle(t("Show {n} weaker matches", n=weak), key="memory-weak")
 
 
-def _row(bench: Workbench, entry: Entry, found: Match | None, others: Sequence[Entry]) -> None:
+def _match(each: Entry | Match, place: int) -> str:
+    """Return how well a result matches, in words; empty for an entry that was not searched for."""
+    if isinstance(each, Entry):
+        return ""
+    return t("Related") if place else f"**{t('Best match')}**"
+
+
+def _row(bench: Workbench, entry: Entry, match: str, others: Sequence[Entry]) -> None:
     pin = ":material/keep: " if entry.pinned else ""
     about = similar.subject(entry)
     words = plain(clip(" ".join(content(parse(clip(entry.text, 10 * TEXT), cited=False)).split()), TEXT))
-    with st.container(
-        key=f"memory-text-{entry.id}", horizontal=True, vertical_alignment="center", gap="small", wrap=False
-    ):
-        if found:
-            _score(found)
+    with st.container(key=f"memory-text-{entry.id}"):
         st.page_link(
             PAGE,
             label=pin + (f"**{plain(about)}**: {words}" if about else words),
@@ -88,7 +91,7 @@ def _row(bench: Workbench, entry: Entry, found: Match | None, others: Sequence[E
             width="stretch",
         )
     with st.container(key=f"memory-from-{entry.id}", horizontal=True, vertical_alignment="center", gap="small"):
-        said = [t(filters.KIND_NAMES[entry.kind]), ago(entry.time)]
+        said = [*filter(None, [match]), t(filters.KIND_NAMES[entry.kind]), ago(entry.time)]
         if entry.provenance != "user":
             said.append(t(filters.WRITTEN[entry.provenance]))
         tags = [f"#{plain(tag)}" for tag in entry.tags]
@@ -101,12 +104,6 @@ def _row(bench: Workbench, entry: Entry, found: Match | None, others: Sequence[E
                 label=t("also kept as {kind}", kind=t(filters.WRITTEN[other.provenance])),
                 query_params={**filters.for_links(), "entry": other.id},
             )
-
-
-def _score(found: Match) -> None:
-    """Draw the similarity as a bar."""
-    likeness = max(0.0, min(1.0, found.cosine))
-    st.progress(likeness, percent(likeness), width=64)
 
 
 def run(bench: Workbench, entry: Entry) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import streamlit as st
 
 from pages.parts.run import naming, report
@@ -18,7 +16,7 @@ from research.defaults import AUDIT
 from research.errors import REFUSED, ConfigError
 from research.events.branches import VERIFY
 from research.events.recipe import Recipe
-from research.events.view import RunView
+from research.events.view import RunView, stated
 from research.exports.progress import OUTCOMES
 from research.store import RunRow
 from research.text import clip
@@ -197,11 +195,11 @@ def _citations(view: RunView) -> list[str]:
         return []
     if not view.citations:
         return [t(":orange[:material/link_off: No citations]")] if view.report else []
-    statuses = Counter(citation.status for citation in view.citations)
-    good, bad = sum(statuses[each] for each in HOLDS), sum(statuses[each] for each in FAILS)
-    colour, icon = ("green", "verified") if good == len(view.citations) else ("orange", "rule")
-    checked = len(view.citations) - statuses["unverified"]
-    said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(view.citations), good=good)
+    given = list(stated(view).values())
+    good, bad = sum(each in HOLDS for each in given), sum(each in FAILS for each in given)
+    colour, icon = ("green", "verified") if good == len(given) else ("orange", "rule")
+    checked = len(given) - given.count("unverified")
+    said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(given), good=good)
     found = [f":{colour}[:material/{icon}:] {said}"]
     if bad:
         found.append(t(":red[:material/close: **{n}** failed the check]", n=bad))
@@ -213,7 +211,7 @@ def _checking(view: RunView) -> str:
     left = len(to_judge(view.citations, everything=not view.recipe.judges_open))
     asked = (each for each in reversed(view.rounds) if each.purpose == VERIFY)
     read = sum((each.reply.answer if each.reply else each.draft).count('"verdict"') for each in asked)
-    total = len({each.claim for each in view.citations})
+    total = len(stated(view))
     return t("Checking citations: {read} of {total}", read=total - left + min(read, left), total=total)
 
 

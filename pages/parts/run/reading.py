@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pages.parts.shared import cite
 from pages.parts.shared.language import browsers, current, t
-from pages.parts.shared.words import VERDICT_NAMES, VERDICTS
+from pages.parts.shared.words import VERDICT_NAMES
 from research.compare.diff import Block as Changed
 from research.compare.diff import words as compared
 from research.events.view import RunView
@@ -36,7 +36,7 @@ from research.exports.csl import web
 from research.exports.formulas import Sign, formula, size
 from research.exports.progress import quiet
 from research.text import clip, language_of
-from research.types import Citation, Source, Verdict
+from research.types import WORST, Citation, Source, Verdict
 
 Data = dict[str, Any]
 
@@ -50,16 +50,6 @@ BEFORE: Final = 2_000
 """Maximum characters of an earlier wording."""
 _NONE: Final = (0, "")
 """What stands for the source of a statement that has none."""
-WORST: Final[Sequence[Verdict]] = (
-    "contradicted",
-    "unsupported",
-    "dead",
-    "partial",
-    "unverified",
-    "calculated",
-    "supported",
-)
-"""The verdict of a mark is the first of these that one of its citations has."""
 
 
 class Reader:
@@ -254,10 +244,7 @@ class Reader:
         verdict = "" if known else "dead"
         if citation and not quiet(self._view.outcome, citation):
             verdict = citation.status
-        says = ""
-        if verdict:
-            why = cite.reason_text(citation) if citation else ""
-            says = " ".join(filter(None, [t(VERDICTS[verdict][2]), why]))
+        says = cite.sentence(verdict, cite.reason_text(citation) if citation else "") if verdict else ""
         if not known:
             return {"n": n, "title": "", "quote": [], "v": verdict, "says": says, "notes": [], "links": []}
         source = self._view.source(n, citation.quote if citation else "")

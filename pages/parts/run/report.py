@@ -22,9 +22,9 @@ from research.agent.parsing.account import without_account
 from research.agent.protocols.tagged import split_reasoning, tag
 from research.compare.diff import Block, blocks, changes
 from research.events.rounds import RoundView
-from research.events.view import RunView
+from research.events.view import RunView, without_quotes
 from research.exports.charts import headline
-from research.exports.numbering import by_first_use, numbering, renumbered, without_quotes
+from research.exports.numbering import by_first_use, numbering, renumbered
 from research.exports.progress import missing
 from research.text import clip
 from research.workbench import auditing

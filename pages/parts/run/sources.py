@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 
@@ -32,11 +31,11 @@ QUOTE, QUOTES = 1_500, 8
 
 def verdicts(view: RunView) -> str:
     """Return the verdicts on the citations as Markdown: `2 supported · 1 calculated`; empty if there is none."""
-    found = Counter(citation.status for citation in view.citations)
+    found = view.verdicts
     return " · ".join(
         f":{VERDICTS[each][0]}[:material/{VERDICTS[each][1]}:] {times(found[each], each)}"
         for each in VERDICTS
-        if found[each]
+        if found.get(each)
     )
 
 
@@ -105,7 +104,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
     if shown:
         st.subheader(t("Sources") if view.given is None else t("Passages"), anchor=False)
     for source in shown:
-        _card(view, source, kept)
+        _card(view, source, kept, report)
     if more := len(numbers) - len(shown):
         st.caption(t("{sources} more in the download.", sources=count(more, "source")))
     known = set(numbers)
@@ -120,7 +119,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
                 st.caption(t("{sources} more in the download.", sources=count(len(rest) - 200, "source")))
 
 
-def _card(view: RunView, source: Source, kept: Container[str]) -> None:
+def _card(view: RunView, source: Source, kept: Container[str], whole: str) -> None:
     """Draw a source with the cited quotes that the report does not have, and what was found of the statements that cite it."""
     found = quotes(view, source.n)
     with st.container(key=f"source-card-{source.n}", gap="xxsmall"):
@@ -137,7 +136,7 @@ def _card(view: RunView, source: Source, kept: Container[str]) -> None:
         if (left := len(found) - QUOTES) > 0:
             st.caption(t("and {quotes} more", quotes=count(left, "quote")))
         notes = [
-            _statements(view, source.n),
+            _statements(replace(view, report=whole), source.n),
             t("from memory") if source.memory else "",
             *map(plain, cite.notes(source)),
         ]

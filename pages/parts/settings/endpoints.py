@@ -18,7 +18,7 @@ from pages.parts.shared.words import ago
 from research.config import saved_endpoints
 from research.config.endpoints import BY_SETTINGS, Entry, presets
 from research.errors import REFUSED, ConfigError
-from research.workbench import endpoints, trial
+from research.workbench import doctor, endpoints, trial
 from research.workbench.doctor import Check
 from research.workbench.endpoints import Listed
 from research.workbench.trial import Trial
@@ -203,6 +203,8 @@ def _start(bench: Workbench, name: str) -> None:
 
 def _test(bench: Workbench, name: str, model: str) -> Check:
     found = trial.run(bench, name, model)
+    if found.ok and (listed := doctor.connect(bench, f"{name}:*").models):
+        models.found(bench, name, listed)
     return Check(name, "ok" if found.ok else "broken", found.line())
 
 

@@ -16,6 +16,16 @@ def put(name: str, value: str | Sequence[str] | None = "") -> None:
         del st.query_params[name]
 
 
+def named(name: str, missing: str, others: str) -> str:
+    """Return the id in the address; if it is there but empty, say what is missing, with a link to the list, and end the page."""
+    found = st.query_params.get(name, "").strip()
+    if name in st.query_params and not found:
+        st.title(missing, anchor=False)
+        link(others, f"all-{name}", ":material/arrow_back:", **{name: ""})
+        st.stop()
+    return found
+
+
 def number(name: str) -> int:
     """Return a parameter that counts from 1 as an index from 0; 0 if it is not a number."""
     text = st.query_params.get(name, "")

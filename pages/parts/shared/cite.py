@@ -16,7 +16,7 @@ from research._util.retold import retold
 from research.citations.reasons import judged, one_line, told
 from research.exports.csl import web
 from research.text import clip
-from research.types import Citation, Source
+from research.types import Citation, Source, Verdict
 from research.web.url_guard import MEMORY
 from research.workbench.calibration import Calibration
 
@@ -26,37 +26,21 @@ TITLE, QUOTE = 300, 1_500
 """Maximum characters of a title, and of a quote or a reason."""
 
 
-def chip(source: Source, citation: Citation | None = None) -> None:
-    """Draw a clickable number, with the verdict and the supporting quote if it has a citation.
-
-    Sources from memory are marked.
-    """
-    label, quote = f"\\[{source.n}\\]", source.quote
-    if citation:
-        colour, icon, _ = VERDICTS[citation.status]
-        label, quote = f":{colour}[:material/{icon}:] {label}", citation.quote or source.quote
-    if source.memory:
-        label = f"{label} :material/neurology:"
+def chip(source: Source) -> None:
+    """Draw a clickable number that opens the source's quote; sources from memory are marked."""
+    label = f"\\[{source.n}\\]" + (" :material/neurology:" if source.memory else "")
     title = plain(clip(source.title, TITLE))
     with st.popover(label, type="tertiary", help=title):
         st.markdown(f"**\\[{source.n}\\] {title}**")
-        quoted(clip(quote, QUOTE))
-        if citation:
-            verdict(citation)
+        quoted(clip(source.quote, QUOTE))
         if said := notes(source):
             st.caption(plain("; ".join(said)))
-        link(source, quote)
+        link(source, source.quote)
 
 
 def notes(source: Source) -> list[str]:
     """Return what a reader of the source must know, such as what was left out of it."""
     return [clip(retold(note, language.current()), QUOTE) for note in source.notes]
-
-
-def missing(citation: Citation) -> None:
-    """Draw a citation number that no source of the run has."""
-    with st.popover(f":red[:material/link_off:] \\[{citation.n}\\]", type="tertiary"):
-        verdict(citation)
 
 
 def quoted(text: str) -> None:
@@ -78,18 +62,12 @@ def lines(text: str) -> list[str]:
     return [plain(line) for line in found if line]
 
 
-def verdict(citation: Citation) -> None:
-    colour, icon, words = VERDICTS[citation.status]
-    st.caption(f":{colour}[:material/{icon}:] {t(words)} {reason(citation)}".strip())
-    if citation.judgements:
-        st.caption(" · ".join(map(plain, opinions(citation))))
-    elif citation.by:
-        st.caption(t("Judged by {judges}", judges=judge(citation.by)))
-
-
-def reason(citation: Citation) -> str:
-    """Return the reason for a verdict as Markdown."""
-    return plain(reason_text(citation))
+def sentence(status: Verdict, why: str) -> str:
+    """Return a verdict and its reason as one sentence."""
+    if not why or status == "dead":
+        return t(VERDICTS[status][2])
+    name = t(VERDICT_NAMES[status])
+    return t("{verdict}: {reason}.", verdict=name[:1].upper() + name[1:], reason=why.rstrip(".。"))
 
 
 def reason_text(citation: Citation) -> str:

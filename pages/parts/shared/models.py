@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -103,6 +103,17 @@ def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:
     bench.store.put(FOUND, endpoint, msgspec.json.encode([f"{endpoint}:{each}" for each in models]))
 
 
+def _named(bench: Workbench) -> Callable[[str], str]:
+    """Return a function that names a model of an endpoint by itself, and the endpoint after it."""
+    known = {each.name for each in endpoints.known(bench.settings)}
+
+    def named(name: str) -> str:
+        endpoint, _, model = name.partition(":")
+        return f"{model} ({endpoint})" if model and endpoint in known else name
+
+    return named
+
+
 def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield name and value of the role options, with None for roles that are not named."""
     purposes = [name for name in roles if name not in ROLES]
@@ -112,13 +123,14 @@ def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, str]]:
     """Draw the model's selector, and those of roles in `fine`; return the model (None for the default) and the models by role."""
-    known, key = offered(bench), form_state.key("model")
+    known, key, named = offered(bench), form_state.key("model"), _named(bench)
     st.session_state.setdefault(key, bench.settings.model)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         model = st.selectbox(
             t("Model"),
             known,
             key=key,
+            format_func=named,
             accept_new_options=True,
             persist_state="session",
             help=t(
@@ -148,6 +160,7 @@ def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, 
                 t(_NAMES[role]) if role in _NAMES else plain(role),
                 known,
                 index=None,
+                format_func=named,
                 key=form_state.key(f"role-{role}"),
                 accept_new_options=True,
                 placeholder=t("rules only") if role in ("reader", "judge") else t("the model above"),
