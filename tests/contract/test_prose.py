@@ -280,3 +280,36 @@ def test_a_search_without_results_is_not_repeated() -> None:
     evidence.searched = frozenset(action.arguments["query"] for action in first)
     later = Prose(evidence, "Who founded Zorblax?")
     assert [*later.needed(), *later.onward()] == []
+
+
+HOUSE_RULES = {
+    "House rules": "Trainees may not carry over unused days. Private software must not be installed on company laptops. "
+    "Company laptops may be used for private mail. The receipt is due no later than 30 days after the trip.",
+    "备份制度": "测试数据不备份。访客不能使用内部网络。财务数据每天备份一次。",
+}
+
+
+@pytest.fixture(scope="module")
+def rules(noted: Noted) -> Asked:
+    return _workbench(noted, HOUSE_RULES)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who may not carry over unused days?", "Trainees"),
+        ("Who may carry over unused days?", ""),
+        ("Which software must not be installed on company laptops?", "Private software"),
+        ("Which software may be installed on company laptops?", ""),
+        ("Who may not use private mail?", ""),
+        ("May private software be installed on company laptops?", "must not"),
+        ("When is the receipt due after the trip?", "30 days"),
+        ("哪些数据不备份？", "测试数据"),
+        ("谁不能使用内部网络？", "访客"),
+        ("谁能使用内部网络？", ""),
+    ],
+)
+def test_what_is_denied_is_answered_by_a_denial_and_nothing_else(rules: Asked, question: str, said: str) -> None:
+    view = rules(question)
+    assert view.outcome == ("answered" if said else "no_evidence"), view.answer
+    assert said in view.answer

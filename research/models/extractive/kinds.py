@@ -12,8 +12,8 @@ from research.quantities import Quantity, quantities
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
 
 _ASKED: dict[Kind, str] = {
-    "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?! you\b)|"
-    r"^\W*is it (?:true|correct|right) that\b|, (?:right|correct)\?\W*$|吗\W*$|是否|是不是",
+    "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|may(?! \d)|must|shall|should|will|would)\b(?! you\b)|"
+    r"^\W*is it (?:true|correct|right) that\b|, (?:right|correct)\?\W*$|吗\W*$|[是能可]否|(.)不\1",
     "year": r"\b(?:what|which) year\b|哪一?年|何年",
     "date": r"\bsince when\b|\bwhen (?:was|were|is|are|did|does|do|has|had)\b|\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
     r"什么时候|什么时间|何时|哪一?天|日期",

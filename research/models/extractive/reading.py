@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from research.models.extractive.asked import options
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.passages import Page, alike, keys
+from research.models.extractive.polarity import agrees
 from research.models.extractive.prose import CITED, Prose
 from research.models.extractive.scoring import SURE, Scorer, Sentence
-from research.models.extractive.spelling import negated
 from research.models.extractive.verdict import Reading
 from research.quantities import quantities
 
@@ -42,10 +42,12 @@ def read(prose: Prose) -> Reading | None:
     ranked = scorer.scored(_ways([page for page in prose.pages if page.lines], prose))
     if not ranked or ranked[0].probability < _CLOSE:
         return None
-    first = ranked[0]
-    opposite = negated(wanted.text)  # what was spent is not what is unspent
-    stated = first.probability > SURE and opposite <= set(re.findall(r"[\w-]+", first.fact.line.lower()))
-    best = [said for said in ranked if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
+    fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
+    chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
+    first = chosen[0]
+    # Beside one that says more of the question, but denies it or does not, another is no answer.
+    stated = chosen is fitting and first.probability > SURE and ranked[0].own <= first.own | keys(first.page.title)
+    best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
     rivals = {said.things for said in best if said.things and first.own <= said.own}
