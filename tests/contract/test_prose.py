@@ -313,3 +313,9 @@ def test_what_is_denied_is_answered_by_a_denial_and_nothing_else(rules: Asked, q
     view = rules(question)
     assert view.outcome == ("answered" if said else "no_evidence"), view.answer
     assert said in view.answer
+
+
+def test_a_part_about_somebody_who_was_not_found_stays_open(rules: Asked) -> None:
+    view = rules("Who is the head of marketing and whom did she replace?")
+    assert view.outcome == "no_evidence", view.answer
+    assert "Whom did she replace?" in view.answer
