@@ -58,6 +58,12 @@ def refers(text: str) -> bool:
     return _REFERS.search(text) is not None
 
 
+def lost(text: str) -> bool:
+    """Return whether a question still says *she* or *its* of what nothing before it names."""
+    pronoun = _REFERS.search(text)
+    return bool(pronoun and (pronoun["who"] or pronoun["whose"]))
+
+
 def compares(text: str) -> bool:
     """Return whether a question only sets other things beside those of the one before it: `how does Peru compare?`"""
     return _COMPARES.search(text) is not None and says_nothing(parse(text))

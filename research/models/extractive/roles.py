@@ -94,7 +94,7 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
             break  # what it refers to is still looked up
         said = _answer(before.evidence, before.verdict) if before and answers(before.verdict) else ""
         whole = completed(text, before.question if before else "", said, within=True)
-        if before and not said and refers(whole):  # nothing was found that it could be about
+        if (not said and refers(whole)) if before else evidence.lost:  # nothing was found that it could be about
             found.append(Solved(whole, evidence, Verdict(parse(whole), missing=(whole,))))
             continue
         if before and compares(text):
