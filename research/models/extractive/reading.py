@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 
 from research.models.extractive.asked import options
+from research.models.extractive.followup import lost
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.passages import Page, alike, keys
 from research.models.extractive.polarity import agrees
 from research.models.extractive.prose import CITED, Prose
-from research.models.extractive.scoring import SURE, Scorer, Sentence
+from research.models.extractive.scoring import SURE, Scorer, Sentence, amount
 from research.models.extractive.verdict import Reading
 from research.quantities import quantities
 
@@ -47,6 +48,7 @@ def read(prose: Prose) -> Reading | None:
     first = chosen[0]
     # Beside one that says more of the question, but denies it or does not, another is no answer.
     stated = chosen is fitting and first.probability > SURE and ranked[0].own <= first.own | keys(first.page.title)
+    stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
     best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
@@ -106,7 +108,7 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
             if not asked <= keys(line[: verb.start()]):
                 continue
             if (figure := figures.get(verb.end())) and not figure.weak:
-                return line[figure.start : figure.end]
+                return amount(line, figure)
             if kind != "number" and (stated := _COMPLEMENT.match(line, verb.end())):
                 return stated[0]
     return said.things[0] if named and not (kind == "name" and figures) else ""

@@ -426,10 +426,19 @@ def _other_kind(meant: Measured, plan: Plan) -> bool:
     return bool(_FIGURE.search(meant.text)) and named and plan.many >= 0
 
 
+_UNIT = re.compile(
+    rf"(?:how many |多少万?)({'|'.join(sorted(filter(str.isalpha, UNITS), key=len, reverse=True))})(?![a-z])"
+)
+
+
 def _qualified(plan: Plan, text: str) -> bool:
     """Return whether the measure is a part that the question does not name: new subscribers are not all subscribers."""
     if plan.measure is None or plan.measure.type != "number":
         return False
+    asked = _UNIT.search(text.lower())
+    own = unit_of(plan.measure.unit.removeprefix("万"))
+    if asked and own in UNITS.values() and own != UNITS[asked[1]]:
+        return True  # `how many days` asks for no euros
     name = plan.measure.name.replace("_", " ")
     return any(not re.search(rf"\b{each[0]}", text, re.I) for each in _PARTS.findall(name))
 
