@@ -29,7 +29,7 @@ from research.models.extractive.table_nouns import added, figures
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.table_words import Limit
-from research.models.extractive.times import Period
+from research.models.extractive.times import Period, periods
 from research.text import has_cjk
 
 Operation = Literal[
@@ -223,7 +223,11 @@ class _Planner(Measured):
         ):
             return None
         time = self.time()
-        if self.periods and time is None and measure not in self.wide.values() and not _dated(self):
+        own = [each.text for each in periods(measure.name)] if measure and operation != "growth" else []
+        if own and any(each.text not in own or each.how != "=" for each in self.periods):
+            return None
+        when = [] if own else self.periods  # the year of a column chooses no rows
+        if when and time is None and measure not in self.wide.values() and not _dated(self):
             return None
         limits = self._limited(measure)
         if limits is None or (operation == "growth" and time is None and len(self.wide) < 2):
@@ -244,7 +248,7 @@ class _Planner(Measured):
             measure,
             group if operation in ("rank", "growth") else self.different() if operation == "count" else None,
             tuple(self.found),
-            tuple(self.periods),
+            tuple(when),
             time,
             tuple(limits),
             self._most(measure),
