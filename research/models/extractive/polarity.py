@@ -11,7 +11,7 @@ from research.models.extractive.spelling import negated
 from research.models.extractive.stems import stem
 from research.text import content_tokens
 
-_DENIES = re.compile(rf"{DENIES.pattern}|\b(?:no|none|nobody|without)\b(?! \w+ than)|禁止|不得", re.I)
+_DENIES = re.compile(rf"{DENIES.pattern}|\b(?:no|none|nobody|without)\b(?! \w+ than)|禁|勿", re.I)
 _CLAUSE = re.compile(r"[,;:()?!，；：（）？！。]|\.(?=\s|$)|\bbut\b")
 
 
