@@ -286,7 +286,8 @@ def test_a_search_without_results_is_not_repeated() -> None:
 HOUSE_RULES = {
     "House rules": "Trainees may not carry over unused days. Private software must not be installed on company laptops. "
     "Company laptops may be used for private mail. The receipt is due no later than 30 days after the trip. "
-    "Costs are repaid within 15 working days. She replaced Georg Lindner in May.",
+    "Costs are repaid within 15 working days. She replaced Georg Lindner in May. "
+    "Every employee has 28 days of paid leave a year.",
     "备份制度": "测试数据不备份。访客不能使用内部网络。财务数据每天备份一次。",
 }
 
@@ -320,6 +321,11 @@ def test_what_is_denied_is_answered_by_a_denial_and_nothing_else(rules: Asked, q
 def test_a_short_answer_has_its_unit_and_no_pronoun(rules: Asked) -> None:
     assert rules("Within how many days are costs repaid?").short == "15 working days"
     assert rules("Who replaced Georg Lindner?").outcome == "no_evidence"
+
+
+def test_another_qualifier_is_another_thing(rules: Asked) -> None:
+    assert rules("How many days of paid leave does an employee have?").short == "28 days"
+    assert rules("How many days of sick leave does an employee have?").outcome == "no_evidence"
 
 
 def test_own_documents_are_searched_with_the_words_of_the_question(noted: Noted) -> None:
