@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -280,3 +281,62 @@ def test_a_search_without_results_is_not_repeated() -> None:
     evidence.searched = frozenset(action.arguments["query"] for action in first)
     later = Prose(evidence, "Who founded Zorblax?")
     assert [*later.needed(), *later.onward()] == []
+
+
+HOUSE_RULES = {
+    "House rules": "Trainees may not carry over unused days. Private software must not be installed on company laptops. "
+    "Company laptops may be used for private mail. The receipt is due no later than 30 days after the trip. "
+    "Costs are repaid within 15 working days. She replaced Georg Lindner in May. "
+    "Every employee has 28 days of paid leave a year.",
+    "备份制度": "测试数据不备份。访客不能使用内部网络。财务数据每天备份一次。",
+}
+
+
+@pytest.fixture(scope="module")
+def rules(noted: Noted) -> Asked:
+    return _workbench(noted, HOUSE_RULES)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Who may not carry over unused days?", "Trainees"),
+        ("Who may carry over unused days?", ""),
+        ("Which software must not be installed on company laptops?", "Private software"),
+        ("Which software may be installed on company laptops?", ""),
+        ("Who may not use private mail?", ""),
+        ("May private software be installed on company laptops?", "must not"),
+        ("When is the receipt due after the trip?", "30 days"),
+        ("哪些数据不备份？", "测试数据"),
+        ("谁不能使用内部网络？", "访客"),
+        ("谁能使用内部网络？", ""),
+    ],
+)
+def test_what_is_denied_is_answered_by_a_denial_and_nothing_else(rules: Asked, question: str, said: str) -> None:
+    view = rules(question)
+    assert view.outcome == ("answered" if said else "no_evidence"), view.answer
+    assert said in view.answer
+
+
+def test_a_short_answer_has_its_unit_and_no_pronoun(rules: Asked) -> None:
+    assert rules("Within how many days are costs repaid?").short == "15 working days"
+    assert rules("Who replaced Georg Lindner?").outcome == "no_evidence"
+
+
+def test_another_qualifier_is_another_thing(rules: Asked) -> None:
+    assert rules("How many days of paid leave does an employee have?").short == "28 days"
+    assert rules("How many days of sick leave does an employee have?").outcome == "no_evidence"
+
+
+def test_own_documents_are_searched_with_the_words_of_the_question(noted: Noted) -> None:
+    bench, folder = noted(HOUSE_RULES)
+    (Path(folder) / "offices.csv").write_text("Office,Employees\nGraz,120\nLyon,30\n", "utf-8")
+    view = research.run("Who may not carry over unused days?", workbench=bench, folders=(folder,), model="extractive")
+    calls = [call for turn in view.rounds if turn.reply for call in turn.reply.calls if call.name == "search"]
+    assert [call.arguments["query"] for call in calls] == ["Who may not carry over unused days"]
+
+
+def test_a_part_about_somebody_who_was_not_found_stays_open(rules: Asked) -> None:
+    view = rules("Who is the head of marketing and whom did she replace?")
+    assert view.outcome == "no_evidence", view.answer
+    assert "Whom did she replace?" in view.answer

@@ -185,9 +185,16 @@ def test_letters_in_another_order_are_understood_but_another_name_stays(
     assert said in answer and "Laos" not in answer
 
 
+def test_a_follow_up_about_somebody_who_was_not_found_is_refused(bench: Workbench) -> None:
+    first = research.run("Who is the chief falconer of Ruritania?", workbench=bench, model="extractive")
+    view = fold(bench.engine.follow_up(first.run, "When was her birthday?", here=True).events())
+    assert (view.outcome, view.tool_calls) == ("no_evidence", 0)
+
+
 def test_a_follow_up_about_another_country_is_only_about_that_one(bench: Workbench) -> None:
     first = research.run("What is the unemployment rate in Spain?", workbench=bench)
     view = fold(bench.engine.follow_up(first.run, "And in Portugal?", here=True).events())
+    assert "Understood as: " in view.answer
     assert "Portugal" in view.answer and "Spain" not in view.answer and "Not found" not in view.answer
     assert view.outcome == "answered"
 

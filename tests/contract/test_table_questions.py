@@ -616,3 +616,29 @@ def test_what_no_column_is_certain_to_say_is_refused(
     bench: Workbench, own_library: Path, lists: Path, question: str
 ) -> None:
     assert asked(bench, lists, question).outcome != "answered"
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("What was the turnover of Bergheim in 2024?", "240,000 EUR"),
+        ("How many visitors did Canal have in 2024?", "15,000"),
+        ("How many visitors did Canal have in 2023?", ""),
+        ("What was the turnover of Altmarkt in 2023 and 2024?", ""),
+        ("How many contracts does Pavel Horak manage?", "2"),
+        ("In how many days must the contracts be signed?", ""),
+    ],
+)
+def test_the_year_and_the_unit_asked_for_are_those_of_the_column(
+    bench: Workbench, own_library: Path, shops: Path, question: str, short: str
+) -> None:
+    (shops / "stores.csv").write_text(
+        "Store,Opened,Turnover 2023 (EUR),Turnover 2024 (EUR),Visitors 2024\n"
+        "Altmarkt,2019,310000,325000,41000\nBergheim,2023,90000,240000,38000\nCanal,2024,,120000,15000\n",
+        "utf-8",
+    )
+    (shops / "contracts.csv").write_text(
+        "Supplier,Contract value (EUR),Manager\nNordlog,126000,Pavel Horak\nPetra,18500,Marta Olsen\nSunfab,73000,Pavel Horak\n",
+        "utf-8",
+    )
+    assert asked(bench, shops, question).short == short

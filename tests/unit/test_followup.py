@@ -18,6 +18,9 @@ from research.models.extractive.followup import completed, standing
         ("What is the life expectancy in Italy?", "How does that compare with Spain?",
          "What is the life expectancy in Italy and Spain?"),
         ("Is Japan older than Italy?", "And Germany?", "Is Germany older than Italy?"),
+        ("Does Chad or Niger have more people?", "And Peru?", "Does Chad, Peru or Niger have more people?"),
+        ("Who is Ines Kovacs?", "When did she start?", "When did Ines Kovacs start?"),
+        ("Who is the head of Sales?", "When did she start?", "Who is the head of Sales? When did she start?"),
         ("What is the monthly retainer in the Orrin agreement?", "When does it start?",
          "When does the Orrin agreement start?"),
         ("What is the monthly retainer in the Orrin agreement?", "And the notice period?",
@@ -49,6 +52,8 @@ def test_what_was_chosen_is_what_the_next_question_is_about() -> None:
     [
         ("When is the ERP migration due?", "> ERP migration: Due date **28 February 2025** [1].", "Who is its owner?",
          "Who is ERP migration's owner?"),
+        ("How many employees does the head office have?", "> Head office: Employees **120** [1].", "And the West?",
+         "How many employees does the West have?"),
         ("Market share of coffee machines in 2024?", "> Coffee machines: 2024 **18.3%** [1].", "And for vacuum cleaners?",
          "Market share of vacuum cleaners in 2024?"),
         ("北京2024年的营业额是多少？", "> 北京：2024年营业额为**3,088 万元** [1]。", "那上海呢？", "上海2024年的营业额是多少？"),
@@ -59,3 +64,8 @@ def test_what_was_chosen_is_what_the_next_question_is_about() -> None:
 )  # fmt: skip
 def test_what_an_answer_is_about_is_what_a_follow_up_is_about(before: str, answer: str, text: str, whole: str) -> None:
     assert completed(text, before, answer) == whole
+
+
+def test_an_answer_that_was_not_found_is_nothing_to_ask_about() -> None:
+    earlier = [("Who is the head of sales?", "> **No certain answer found.** These come closest.\n>\n> - A: “b” [1]")]
+    assert standing("Whom did she replace?", earlier) == "Whom did she replace?"

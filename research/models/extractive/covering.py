@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.fitting import NEUTRAL, bare
+from research.models.extractive.kinds import kind_of
+from research.models.extractive.passages import keys
+from research.models.extractive.polarity import agrees
 from research.text import content_tokens, tokens
 
 CLOSEST = 3
@@ -63,7 +66,9 @@ def closest(evidence: Evidence, question: str, subjects: Sequence[str], labels: 
 
 def quoted(evidence: Evidence, asked: Sequence[str], names: Sequence[str]) -> tuple[list[Fact], bool]:
     """Return lines that cover the words asked for, and whether they cover enough, with the names, to be the answer."""
-    chosen = cover(evidence.facts, asked)
+    text = evidence.question
+    fitting = [f for f in evidence.facts if f.label or kind_of(text) == "whether" or agrees(f.line, text, keys(text))]
+    chosen = cover(fitting, asked)
     held = [tokens_of(fact) & set(asked) for fact in chosen]
     covered = frozenset().union(*held)
     enough = len(covered) >= max(2, 0.8 * len(asked)) and max(map(len, held), default=0) >= 0.6 * len(asked)

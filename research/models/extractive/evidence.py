@@ -17,7 +17,7 @@ from research._util.said import translated
 from research._util.sentences import sentences, unwrapped
 from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
-from research.models.extractive.followup import standing
+from research.models.extractive.followup import lost, standing
 from research.models.extractive.places import REGIONAL, usual
 from research.models.extractive.words import readable
 from research.plugins import tool_of
@@ -147,6 +147,8 @@ class Evidence:
         """The question as the user wrote it."""
         self.question = standing(self.written, _EXCHANGE.findall(block))
         """The question, completed from those of a conversation before it."""
+        self.lost = bool(block) and lost(self.question)
+        """Whether it asks about something that none of these names."""
         recalled = _facts(_inside("recalled", said))
         self.planned = tuple(_PLANNED.findall(_inside("plan", said)))
         """The items of the plan that the user approved."""

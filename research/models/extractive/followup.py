@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from research.citations import cited
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.question import Question, parse
 from research.models.extractive.times import periods
@@ -48,13 +49,19 @@ def standing(question: str, earlier: Iterable[tuple[str, str]]) -> str:
     """Return a question that needs none of the `earlier` ones, each with its report."""
     before = answer = ""
     for asked, report in earlier:
-        before, answer = completed(asked, before, answer), report
+        before, answer = completed(asked, before, answer), report if cited(report.partition("\n")[0]) else ""
     return completed(question, before, answer)
 
 
 def refers(text: str) -> bool:
     """Return whether a question has a pronoun for something that was said before it."""
     return _REFERS.search(text) is not None
+
+
+def lost(text: str) -> bool:
+    """Return whether a question still says *she* or *its* of what nothing before it names."""
+    pronoun = _REFERS.search(text)
+    return bool(pronoun and (pronoun["who"] or pronoun["whose"]))
 
 
 def compares(text: str) -> bool:
@@ -77,7 +84,8 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     asked, earlier = parse(text), parse(before)
     empty = says_nothing(asked)
     if empty and (asked.names or asked.years or periods(text) or SUPERLATIVE.search(text.lower())):
-        return _changed(before, earlier.names, text, asked)
+        about = _ABOUT.match(answer)
+        return _changed(before, earlier.names or ([about[1]] if about else []), text, asked)
     pronoun = _REFERS.search(text)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
     if thing and pronoun:
@@ -141,7 +149,7 @@ def _other_names(before: str, names: Sequence[str], new: Sequence[str], text: st
         rest = _GOES_ON.sub("", text).strip(" ?？")
         return f"{rest}{before}" if zh else f"{before.rstrip(' ?')} {rest}?"
     start, end = places[0]
-    if _COMPARES.search(text) or (len(places) > 1 and not _WHETHER.search(before)):
+    if _COMPARES.search(text) or (len(places) > 1 and (" or " in before or not _WHETHER.search(before))):
         joint = ("、" if len(places) > 1 else "和") if zh else (", " if len(places) > 1 else " and ")
         return f"{before[:end]}{joint}{added}{before[end:]}"
     return f"{before[:start]}{added}{before[end:]}"
@@ -177,8 +185,13 @@ def _thing(before: str, earlier: Question, answer: str, *, person: bool) -> str:
     lower, said = before.lower(), _BOLD.findall(answer.partition("\n")[0])
     if SUPERLATIVE.search(lower) or (COMPARATIVE.search(lower) and answer):
         return said[0] if said and not said[0].endswith((".", "。")) else ""
-    if person and lower.startswith("who ") and said:
-        return str(said[-1])
+    if person and lower.startswith("who "):
+        named = [
+            name
+            for name in earlier.names
+            if lower.strip(" ?").endswith((f" is {name.lower()}", f" was {name.lower()}"))
+        ]
+        return next(iter([*named, *reversed(said)]), "")
     about = _ABOUT.match(answer)
     sure = [name for name in earlier.names if name not in earlier.doubtful]
     if about and (not sure or (len(sure) == 1 and sure[0] in about[1])):

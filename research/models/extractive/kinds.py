@@ -12,10 +12,11 @@ from research.quantities import Quantity, quantities
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
 
 _ASKED: dict[Kind, str] = {
-    "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could)\b(?! you\b)|"
-    r"^\W*is it (?:true|correct|right) that\b|, (?:right|correct)\?\W*$|吗\W*$|是否|是不是",
+    "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|may(?! \d)|must|shall|should|will|would)\b(?! you\b)|"
+    r"^\W*is it (?:true|correct|right) that\b|, (?:right|correct)\?\W*$|吗\W*$|[是能可]否|(.)不\1",
     "year": r"\b(?:what|which) year\b|哪一?年|何年",
-    "date": r"\bsince when\b|\bwhen (?:was|were|is|are|did|does|do|has|had)\b|\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
+    "date": r"\b(?:since|by|until) when\b|\bwhen (?:was|were|is|are|did|does|do|has|had|may|must|shall|should|will|can)\b|"
+    r"\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
     r"什么时候|什么时间|何时|哪一?天|日期",
     "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|"
     r"\bwhat (?:is|was|are|were) [^.?!]{0,60}\bworth\b|多少|"

@@ -31,8 +31,8 @@ LESS = (
     r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[少小低短穷]"
 )
 DENIES = re.compile(
-    r"(?<!\bwhether or )\b(?:not(?! only)|never|neither|nor|except|excluding|other than|no longer)\b|"
-    r"(?<!^)\b(?:do|does|did|is|are|was|were|has|have|can)n't\b(?! (?:it|they|he|she|there)\b)|"
+    r"(?<!\bwhether or )\b(?:(?:can)?not(?! only| \w+ than)|never|neither|nor|except|excluding|other than|no longer)\b|"
+    r"(?<!^)\b(?:do|does|did|is|are|was|were|has|have|ca|wo|must|should|could|would)n['’]t\b(?! (?:it|they|he|she|there)\b)|"
     r"(?:没有?|未(?!来)|除了|不(?!同|过|少|久|足|到|仅|断|超|低))"
 )
 """Matches a negation, which turns the answer round: `isn't` that opens a question, or ends it in `isn't it`, does not."""

@@ -132,7 +132,7 @@ class Prose:
             whole = 0.5 + self.wanted.share(self.wanted.held(page))
             for fact in page.lines:
                 near = whole * self.wanted.share(self.wanted.held(page, fact.line))
-                for name in names_in(fact.line, self.known):
+                for name in names_in(fact.line, self.known) if keys(fact.line) & self.wanted.asked else ():
                     if name.casefold() in titles or is_country(key(name)) or keys(name) <= self.wanted.words.keys():
                         continue
                     best[name.casefold()] = max(

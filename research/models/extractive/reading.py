@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from research.models.extractive.asked import options
+from research.models.extractive.followup import lost
 from research.models.extractive.kinds import Kind, kind_of
-from research.models.extractive.passages import Page, alike, keys
+from research.models.extractive.passages import Page, Wanted, alike, keys
+from research.models.extractive.polarity import agrees
 from research.models.extractive.prose import CITED, Prose
-from research.models.extractive.scoring import SURE, Scorer, Sentence
-from research.models.extractive.spelling import negated
+from research.models.extractive.scoring import SURE, Scorer, Sentence, amount
+from research.models.extractive.stems import stem
 from research.models.extractive.verdict import Reading
 from research.quantities import quantities
+from research.text import STOP_WORDS, has_cjk, tokens
 
 _STRANGE = 1 / 3
 """From this share of unknown names in a question on, the documents are about something else."""
@@ -42,10 +46,14 @@ def read(prose: Prose) -> Reading | None:
     ranked = scorer.scored(_ways([page for page in prose.pages if page.lines], prose))
     if not ranked or ranked[0].probability < _CLOSE:
         return None
-    first = ranked[0]
-    opposite = negated(wanted.text)  # what was spent is not what is unspent
-    stated = first.probability > SURE and opposite <= set(re.findall(r"[\w-]+", first.fact.line.lower()))
-    best = [said for said in ranked if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
+    fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
+    chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
+    first = chosen[0]
+    # Beside one that says more of the question, but denies it or does not, another is no answer.
+    stated = chosen is fitting and first.probability > SURE and ranked[0].own <= first.own | keys(first.page.title)
+    stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
+    stated = stated and not _otherwise(first, wanted)
+    best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
     rivals = {said.things for said in best if said.things and first.own <= said.own}
@@ -92,6 +100,26 @@ def _adds(said: Sentence, first: Sentence) -> bool:
     return not first.own - keys(first.page.title) - said.own or not said.own <= first.own
 
 
+def _otherwise(said: Sentence, wanted: Wanted) -> bool:
+    """Return whether a sentence has a word of the question with another qualifier: paid leave is no sick leave.
+
+    In Chinese the words are not told apart well enough for that.
+    """
+    have = _pairs(said.fact.line)
+    return any(
+        qualifier in wanted.asked - said.held and noun in wanted.asked and other not in wanted.words
+        for qualifier, noun in _pairs(wanted.text)
+        for other, same in have
+        if same == noun
+    )
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Return the keys of words that stand side by side, without stop words."""
+    words = ["" if has_cjk(word) or word in STOP_WORDS else stem(word) for word in tokens(text)]
+    return [(one, two) for one, two in pairwise(words) if one and two]
+
+
 def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> str:
     """Return the short answer in a sentence, empty if that is not clear: what it says a thing is, or its only thing.
 
@@ -104,7 +132,7 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
             if not asked <= keys(line[: verb.start()]):
                 continue
             if (figure := figures.get(verb.end())) and not figure.weak:
-                return line[figure.start : figure.end]
+                return amount(line, figure)
             if kind != "number" and (stated := _COMPLEMENT.match(line, verb.end())):
                 return stated[0]
     return said.things[0] if named and not (kind == "name" and figures) else ""

@@ -64,6 +64,9 @@ def _handed_in(evidence: Evidence, items: Sequence[Solved]) -> Iterator[str]:
     answered = [(each.question, each.verdict, _answer(each.evidence, each.verdict)) for each in items]
     shown = [_refused(*each) for each in answered]
     text = _joined(shown) if len(shown) > 1 else shown[0][2]
+    if len(items) == 1 and items[0].question == evidence.question != evidence.written:
+        head, mark, rest = text.partition("\n\n### ")
+        text = f"{head}\n\n{_UNDERSTOOD[language_of(evidence.question)].format(question=evidence.question)}{mark}{rest}"
     yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(answered, evidence.planned), "</answer>")
 
 
@@ -89,8 +92,11 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         before = found[-1] if found else None
         if before and before.verdict.actions and refers(text):
             break  # what it refers to is still looked up
-        said = _answer(before.evidence, before.verdict) if before and not before.verdict.actions else ""
+        said = _answer(before.evidence, before.verdict) if before and answers(before.verdict) else ""
         whole = completed(text, before.question if before else "", said, within=True)
+        if (not said and refers(whole)) if before else evidence.lost:  # nothing was found that it could be about
+            found.append(Solved(whole, evidence, Verdict(parse(whole), missing=(whole,))))
+            continue
         if before and compares(text):
             found.pop()
         about = carried(whole, before.question) if before else ""  # `and when was the last election?`
@@ -429,6 +435,7 @@ _TABLES = {
     "en": "These tables may have it: {tables}. Ask with the names of their columns.",
     "zh": "这些表格里可能有：{tables}。请用表中的列名提问。",
 }
+_UNDERSTOOD = {"en": "Understood as: {question}", "zh": "理解为：{question}"}
 _ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {
     "propose": _propose,
     "act": _act,

@@ -7,6 +7,7 @@ docs/decisions/0050-sentences-by-a-fitted-score.md.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -18,7 +19,7 @@ from research.models.extractive.kinds import Kind, is_time
 from research.models.extractive.names import Names, is_country, key
 from research.models.extractive.passages import Page, Wanted, alike, keys, mentioned, names_in
 from research.models.extractive.similarity import cosine
-from research.quantities import quantities
+from research.quantities import Quantity, quantities
 from research.text import content_tokens, has_cjk, tokens
 from research.web.table_text import HEAD
 
@@ -178,7 +179,7 @@ class Scorer:
         kind, text = self._kind, self._wanted.text
         if self._timed:
             fitting = (q for q in quantities(line) if (q.kind == "number" if kind == "number" else is_time(q, text)))
-            found = [line[q.start : q.end] for q in fitting if not (firm and q.weak)]
+            found = [amount(line, q) for q in fitting if not (firm and q.weak)]
         elif kind in ("person", "place", "name"):
             names = [name for name in names_in(line, self._known) if kind != "person" or not is_country(key(name))]
             names = [name for name in names if not mentioned(name, page.title)]
@@ -186,6 +187,16 @@ class Scorer:
         else:
             return ()
         return tuple(each for each in dict.fromkeys(found) if not mentioned(each, text))
+
+
+def amount(line: str, figure: Quantity) -> str:
+    """Return a figure as written, with a unit that stands behind another word: *15 working days*, 30个工作日."""
+    said, rest = line[figure.start : figure.end].rstrip("."), line[figure.end :]
+    second = re.match(r"\s[\w-]+\s([A-Za-z]+)", rest)
+    if second and not figure.unit and any(each.unit for each in quantities(f"{said} {second[1]}")):
+        return said + second[0]
+    days = None if figure.unit else re.match(r"个\w{0,3}?[日天周月年]", rest)
+    return said + (days[0] if days else "")
 
 
 @lru_cache(maxsize=16_384)

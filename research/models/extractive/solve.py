@@ -69,13 +69,14 @@ class Solver:
     def verdict(self) -> Verdict:
         """Return the next steps or the answer, from labelled lines if possible, or else from prose."""
         q = self.question
-        if self.evidence.own and self.acting and not self.evidence.steps:
+        names = {step.name for step in self.evidence.steps} - {"query"}
+        if self.evidence.own and self.acting and not names:
             self._open()
             return self.finder.more()
         if self.ranking and (ranked := over_all(self.finder, self.ranking)):
             return better(self.prose, ranked, acting=self.acting) or ranked
         given = q.names and all(map(self.finder.knows, q.names))  # from a follow-up or the memory
-        if self.acting and not given and all(step.name == "recall" for step in self.evidence.steps):
+        if self.acting and not given and names <= {"recall"}:
             self._open()
             return self.finder.more()
         found = None if only_prose(self.prose, self.question) else settled(self._by_lines())

@@ -82,7 +82,10 @@ class Measured(Meant):
             match = best(noun[1:], [column for column in self.figures if unit_of(column.unit) == UNITS[first[0]]])
             return (match.column, match.score) if match else None
         counting = [
-            column for column in self.figures if any(means(word, own) for word in first for own in column.words)
+            column
+            for column in self.figures
+            if unit_of(column.unit) not in UNITS.values()  # the value of contracts in euros is not how many there are
+            and any(means(word, own) for word in first for own in column.words)
         ]
         if len(set(counting)) == 1:
             return counting[0], 1.0

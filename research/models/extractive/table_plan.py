@@ -29,7 +29,7 @@ from research.models.extractive.table_nouns import added, figures
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.table_words import Limit
-from research.models.extractive.times import Period
+from research.models.extractive.times import Period, periods
 from research.text import has_cjk
 
 Operation = Literal[
@@ -223,7 +223,11 @@ class _Planner(Measured):
         ):
             return None
         time = self.time()
-        if self.periods and time is None and measure not in self.wide.values() and not _dated(self):
+        own = [each.text for each in periods(measure.name)] if measure and operation != "growth" else []
+        if own and any(each.text not in own or each.how != "=" for each in self.periods):
+            return None
+        when = [] if own else self.periods  # the year of a column chooses no rows
+        if when and time is None and measure not in self.wide.values() and not _dated(self):
             return None
         limits = self._limited(measure)
         if limits is None or (operation == "growth" and time is None and len(self.wide) < 2):
@@ -244,7 +248,7 @@ class _Planner(Measured):
             measure,
             group if operation in ("rank", "growth") else self.different() if operation == "count" else None,
             tuple(self.found),
-            tuple(self.periods),
+            tuple(when),
             time,
             tuple(limits),
             self._most(measure),
@@ -426,10 +430,19 @@ def _other_kind(meant: Measured, plan: Plan) -> bool:
     return bool(_FIGURE.search(meant.text)) and named and plan.many >= 0
 
 
+_UNIT = re.compile(
+    rf"(?:how many |多少万?)({'|'.join(sorted(filter(str.isalpha, UNITS), key=len, reverse=True))})(?![a-z])"
+)
+
+
 def _qualified(plan: Plan, text: str) -> bool:
     """Return whether the measure is a part that the question does not name: new subscribers are not all subscribers."""
     if plan.measure is None or plan.measure.type != "number":
         return False
+    asked = _UNIT.search(text.lower())
+    own = unit_of(plan.measure.unit.removeprefix("万"))
+    if asked and own in UNITS.values() and own != UNITS[asked[1]]:
+        return True  # `how many days` asks for no euros
     name = plan.measure.name.replace("_", " ")
     return any(not re.search(rf"\b{each[0]}", text, re.I) for each in _PARTS.findall(name))
 
