@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isclose, sqrt
 
 from research._util.said import say
+from research._util.sentences import sentences
 from research.citations import without_marks
 from research.citations.marks import Statement
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
@@ -46,6 +47,14 @@ def judged(
         best.by if best else "",
         found=best.n if best and found else 0,
     )
+
+
+def closest(text: str, quotes: Iterable[tuple[int, str]]) -> tuple[int, str]:
+    """Return the shortest sentence with most words of a statement, if a third of them, and whose quote it is in."""
+    own = line_tokens(text)
+    near = [(len(own & line_tokens(piece)), -len(piece), n, piece) for n, quote in quotes for piece in sentences(quote)]
+    shared, _, n, passage = max(near, default=(0, 0, 0, ""))
+    return (n, clip(passage, QUOTED)) if shared >= max(2, len(own) / 3) else (0, "")
 
 
 def _verdict(citation: Citation) -> TrialVerdict:

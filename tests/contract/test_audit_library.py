@@ -176,3 +176,21 @@ def test_a_statement_is_looked_for_in_words_that_a_person_would_type(
     calls = [call for each in audit(statement, workbench=bench).rounds for call in each.calls]
     found = [each.call.arguments["query"] for each in calls if "query" in each.call.arguments]
     assert found == searches, "each once"
+
+
+@pytest.mark.usefixtures("own_library")
+@pytest.mark.parametrize(
+    ("passage", "statement"),
+    [
+        ("The standard warranty for all Veldra pumps is 36 months.", "The warranty of Veldra pumps lasts 48 months."),
+        ("水泵的标准保修期为交付之日起36个月。", "水泵保修48个月。"),
+    ],
+)
+def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_documents(
+    passage: str, statement: str, bench: Workbench, tmp_path: Path
+) -> None:
+    folder = tmp_path / "policy"
+    folder.mkdir()
+    (folder / "warranty.md").write_text(f"# Returns\n\nCall first. {passage} Keep the box.", "utf-8")
+    (each,) = (view := audit(statement, sources=[folder], workbench=bench)).statements.values()
+    assert each.verdict == "no_source" and f"“{passage}”" in each.reason and passage in view.report
