@@ -21,7 +21,7 @@ _SIGNS: Mapping[TrialVerdict, str] = {
     "unsupported": "✗",
     "unverified": "?",
     "not_checkable": "?",
-    "no_source": "–",
+    "no_source": "?",
 }
 
 
@@ -55,7 +55,7 @@ class Record(Struct, frozen=True):
                 else say("Nothing to check was found.")
             )
         return say(
-            "{confirmed} of {all} statements confirmed, {wrong} wrong, {open} not checked.",
+            "{confirmed} of {all} statements confirmed, {wrong} wrong, {open} undecided.",
             confirmed=found.holds,
             all=len(self.statements),
             wrong=found.judged - found.holds,
@@ -84,7 +84,7 @@ class Record(Struct, frozen=True):
             *_section(say("Sources"), links if sources else ()),
             *self._group(say("Wrong"), FAILS),
             *self._group(say("Confirmed"), HOLDS),
-            *self._group(say("Not checked"), OPEN),
+            *self._group(say("Undecided"), OPEN),
             *_section(say("Sources that disagree"), _disagreements(self.statements, sources)),
             *_section(say("Numbers that do not add up"), sums),
             *_section(say("Limits of this check"), [f"- {note}" for note in self.notes]),

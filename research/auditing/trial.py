@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isclose, sqrt
 
+from msgspec.structs import replace
+
 from research._util.said import say
 from research._util.sentences import sentences
 from research.citations import without_marks
@@ -49,12 +51,15 @@ def judged(
     )
 
 
-def closest(text: str, quotes: Iterable[tuple[int, str]]) -> tuple[int, str]:
-    """Return the shortest sentence with most words of a statement, if a third of them, and whose quote it is in."""
-    own = line_tokens(text)
-    near = [(len(own & line_tokens(piece)), -len(piece), n, piece) for n, quote in quotes for piece in sentences(quote)]
-    shared, _, n, passage = max(near, default=(0, 0, 0, ""))
-    return (n, clip(passage, QUOTED)) if shared >= max(2, len(own) / 3) else (0, "")
+def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -> AuditedStatement:
+    """Return an open statement with the sentence that has most of its words, a third at least; `quotes` are below titles."""
+    own = line_tokens(found.text)
+    near = [(len(own & line_tokens(piece)), -len(piece), piece, title) for title, q in quotes for piece in sentences(q)]
+    shared, _, passage, title = max(near, default=(0, 0, "", ""))
+    if shared < max(2, len(own) / 3):
+        return found
+    said = say("the closest passage is in “{title}”: “{passage}”", title=title, passage=clip(passage, QUOTED))
+    return replace(found, reason="; ".join(filter(None, [found.reason, said])))
 
 
 def _verdict(citation: Citation) -> TrialVerdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Annotated, Final
@@ -21,7 +21,7 @@ from research.auditing.record import Record
 from research.auditing.references import Reference
 from research.auditing.styles import Report, read
 from research.auditing.sums import miscounts
-from research.auditing.trial import closest, judged, opinions, score
+from research.auditing.trial import beside_closest, judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import check_claim
 from research.citations.marks import named
@@ -98,7 +98,7 @@ class _Trial:
         self._opened: dict[str, int] = {}
         self._beside: dict[int, list[int]] = {}
         """The documents that were read for single statements, by the statement's place."""
-        self._near: dict[int, list[int]] = {}
+        self._near: dict[int, list[int]] = defaultdict(list)
         """One's own documents about anything else, which decide nothing but may have the closest passage."""
         self._all = report.statements
         again = given.again
@@ -329,12 +329,9 @@ class _Trial:
             return replace(found, reason=say("found in “{title}”, not cited by the report", title=title))
         if found.verdict == "no_source" and self._searcher:
             found = replace(found, reason=say("nothing that was found says so or denies it"))
-        near = [(each.n, each.quote) for each in citations]
-        near += [(n, ledger[n].quote) for n in self._near.get(place, ())]
-        n, passage = closest(found.text, near)
-        if passage and found.verdict in ("no_source", "unverified"):
-            said = say("the closest passage is in “{title}”: “{passage}”", title=ledger[n].title, passage=passage)
-            found = replace(found, reason="; ".join(filter(None, [found.reason, said])))
+        if found.verdict in ("no_source", "unverified"):
+            quotes = [*((each.n, each.quote) for each in citations), *((n, ledger[n].quote) for n in self._near[place])]
+            found = beside_closest(found, ((ledger[n].title, quote) for n, quote in quotes))
         if len(beside) < 2:
             return found
         alone = {n: check_claim(found.text, [ledger[n]])[0] for n in beside[:_BESIDE]}

@@ -149,7 +149,8 @@ def test_every_sentence_that_states_something_is_counted(bench: Workbench) -> No
         "Norway | Sami",
         "Hardly anyone farms there.",
     ]
-    assert "1 of 6 statements confirmed, 0 wrong, 5 not checked." in view.report
+    assert "1 of 6 statements confirmed, 0 wrong, 5 undecided." in view.report
+    assert "## Undecided (5)\n\n- ? The mill is old. – *no source*." in view.report, "one sign of a bullet"
 
 
 def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbench) -> None:
