@@ -18,7 +18,7 @@ from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_name, named_by
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, forms, stated
+from research.citations.verbatim import QUOTES, Sentence, compared, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, line_tokens
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -174,9 +174,13 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
     other: dict[int, str] = {}
     figures: list[str] = []
     quoted = claim.lstrip()[:1] in tuple(QUOTES)
+    some = of_some(claim) if says("duty", claim) else claim  # `Pilots must rest` is said of all pilots
     for page in pages:
-        for form in forms(claim, page.title):
-            for sentence, figure in compared(form, page.sentences):
+        asked = [(form, page.sentences) for form in forms(claim, page.title)]
+        if some != claim:
+            asked.append((tokens_of(some), [each for each in page.sentences if each.begins(some)]))
+        for form, said in asked:
+            for sentence, figure in compared(form, said):
                 if figure is not None:
                     other.setdefault(page.n, sentence.whole or sentence.text)
                     figures.append(figure)
