@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, per_unit
+from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, neighbours, per_unit
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
@@ -288,6 +288,10 @@ def _calculated(
     They are in the claim, else in a statement before it, else those of the names and the measure that it has.
     """
     if not said.figures and not said.dates and not said.ordinal:
+        if near := neighbours(said, cells):
+            holds, lists = near
+            reason = because("the source lists its neighbours")
+            return _Found("supported" if holds else "contradicted", (reason,), _lines(lists))
         meant = inputs_of(said, cells)
         formula = compare(said, meant) if accounted(said, meant, spoken(*OPERATIONS)) else None
         if formula == "" and denied(said, meant):

@@ -195,3 +195,20 @@ def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_docum
     (folder / "warranty.md").write_text(f"# Returns\n\nCall first. {passage} Keep the box.", "utf-8")
     (each,) = (view := audit(statement, sources=[folder], workbench=bench)).statements.values()
     assert each.verdict == "no_source" and f"“{passage}”" in each.reason and passage in view.report
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Germany borders Poland.", "supported"),
+        ("Poland and Germany share a land border.", "supported"),
+        ("Germany borders Spain.", "contradicted"),
+        ("Germany no longer borders Poland.", "no_source"),
+        ("France borders Suriname.", "no_source"),  # by French Guiana, which the list leaves out
+        ("Germany borders Poland and Spain.", "no_source"),
+    ],
+)
+def test_neighbours_are_confirmed_and_denied_by_lists_that_are_whole(
+    statement: str, verdict: str, bench: Workbench
+) -> None:
+    assert verdicts(audit(statement, workbench=bench)) == [verdict]
