@@ -393,9 +393,11 @@ def _english(names: tuple[str, ...]) -> tuple[dict[str, str], re.Pattern[str]]:
 
 @cache
 def _people() -> re.Pattern[str]:
-    """Return a pattern of the noun after the figure of a population: `68 million people`."""
-    nouns = "|".join(listed("population"))
-    return re.compile(rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿]))\s?(?:{nouns})(?![a-z口均民类次])", re.I)
+    """Return a pattern of the noun of a population: `68 million people`, `more people than`."""
+    nouns, more = "|".join(listed("population")), "|".join(f"(?<={each} )" for each in listed("high") | listed("low"))
+    return re.compile(
+        rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿])|{more})\s?(?:{nouns})(?![a-z口均民类次])", re.I
+    )
 
 
 @cache

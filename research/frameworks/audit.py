@@ -24,6 +24,7 @@ from research.auditing.sums import miscounts
 from research.auditing.trial import beside_closest, judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import check_claim
+from research.citations.language import listed
 from research.citations.marks import named
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, LimitReached
@@ -360,7 +361,9 @@ def _queries(text: str) -> list[str]:
     if not 1 < len(names) < _BESIDE:
         return [text]
     topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))
-    return [" ".join([each, *(word for word in content_tokens(text) if word in topic)]) for each in names]
+    said = ["population" if word in listed("population") else word for word in content_tokens(text) if word in topic]
+    measured = [word for word in said if word not in listed("high") | listed("low")]
+    return [" ".join([each, *(measured or said)]) for each in names]
 
 
 def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:

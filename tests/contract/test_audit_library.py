@@ -163,7 +163,7 @@ def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbenc
     ("statement", "searches"),
     [
         ("Oslo is the capital of Norway. Oslo is the capital of Norway.", ["Oslo capital", "Norway capital"]),
-        ("Brazil is smaller in area than Argentina.", ["Brazil smaller area", "Argentina smaller area"]),
+        ("Brazil is smaller in area than Argentina.", ["Brazil area", "Argentina area"]),
         ("The United States is larger than Brazil.", ["United States larger", "Brazil larger"]),
         ("巴西的面积比阿根廷小。", ["巴西 面积 小", "阿根廷 面积 小"]),
         ("Trade rests on timber.", ["Trade rests on timber."]),
@@ -206,9 +206,12 @@ def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_docum
         ("Germany no longer borders Poland.", "no_source"),
         ("France borders Suriname.", "no_source"),  # by French Guiana, which the list leaves out
         ("Germany borders Poland and Spain.", "no_source"),
+        ("Chile has fewer people than Argentina.", "calculated"),
+        ("Chile has more people than Argentina.", "contradicted"),
+        ("Chile has fewer old people than Argentina.", "no_source"),
     ],
 )
-def test_neighbours_are_confirmed_and_denied_by_lists_that_are_whole(
+def test_two_countries_are_neighbours_by_lists_that_are_whole_and_compared_by_their_people(
     statement: str, verdict: str, bench: Workbench
 ) -> None:
     assert verdicts(audit(statement, workbench=bench)) == [verdict]
