@@ -176,3 +176,18 @@ def test_a_column_of_text_has_no_unit_and_no_column_the_name_that_a_query_gave_i
 def test_what_is_said_of_all_and_in_a_clause_about_one_name_is_read(claim: str, text: str, status: str) -> None:
     (found,) = check(f"{claim} [1]", [Source(1, "https://a.example", "Rules", text)])
     assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("In Q3, sales of the North region were 150.", "supported"),
+        ("In Q2, sales of the North region were 150.", "contradicted"),
+        ("In Q3, sales of the South region were 150.", "contradicted"),
+        ("In Q3, costs of the North region were 150.", "unverified"),
+    ],
+)
+def test_a_quarter_is_checked_against_its_own_cell_of_a_row(claim: str, status: str) -> None:
+    table = "| Region | Q2 | Q3 |\n| --- | --- | --- |\n| North | 135 | 150 |\n| South | 85 | 92 |"
+    (found,) = check(f"{claim} [1]", [Source(1, "library://x/sales.csv", "sales.csv", table)])
+    assert found.status == status
