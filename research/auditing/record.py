@@ -10,7 +10,7 @@ from research._util.said import say
 from research.auditing.trial import score, to_fix
 from research.auditing.words import STATES, VERDICTS
 from research.events.audit import FAILS, HOLDS, OPEN, READ, AuditedSource, AuditedStatement, Miscount, TrialVerdict
-from research.text import clip
+from research.text import clip, has_cjk
 
 _FIRST = 3
 _SIGNS: Mapping[TrialVerdict, str] = {
@@ -125,7 +125,8 @@ def _why(each: AuditedStatement) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "。", "”")) else ".")
+    stop = "。" if has_cjk(text[-1:]) else "."
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "。", "”")) else stop)
 
 
 def _marks(each: AuditedStatement, sources: Mapping[int, AuditedSource]) -> str:

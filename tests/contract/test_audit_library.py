@@ -215,3 +215,7 @@ def test_two_countries_are_neighbours_by_lists_that_are_whole_and_compared_by_th
     statement: str, verdict: str, bench: Workbench
 ) -> None:
     assert verdicts(audit(statement, workbench=bench)) == [verdict]
+
+
+def test_a_sentence_in_chinese_ends_with_its_own_stop(bench: Workbench) -> None:
+    assert "查到的资料既没有证实也没有否定它。" in audit("古老的磨坊磨燕麦。", workbench=bench).report
