@@ -138,11 +138,11 @@ def best_matches(reference: Reference, sources: Sequence[Source]) -> list[Source
 
 
 def concerns(text: str, source: Source) -> bool:
-    """Return whether a document is about what a text names: its country, or a name that its title or passage has, too."""
+    """Return whether a document is about what a text names: its country, or a name that it has, too; any if it names none."""
     if " · " in source.title:
         return shelf.names_country(text, source.title)
     names = {word for word in named(text) if content_tokens(word)}
-    return any(name in f"{source.title}\n{source.quote}" for name in names)
+    return not names or any(name in f"{source.title}\n{source.quote}" for name in names)
 
 
 def may_be_meant(reference: Reference, sources: Sequence[Source]) -> list[Source]:

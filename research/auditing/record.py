@@ -10,7 +10,7 @@ from research._util.said import say
 from research.auditing.trial import score, to_fix
 from research.auditing.words import STATES, VERDICTS
 from research.events.audit import FAILS, HOLDS, OPEN, READ, AuditedSource, AuditedStatement, Miscount, TrialVerdict
-from research.text import clip
+from research.text import clip, has_cjk
 
 _FIRST = 3
 _SIGNS: Mapping[TrialVerdict, str] = {
@@ -21,7 +21,7 @@ _SIGNS: Mapping[TrialVerdict, str] = {
     "unsupported": "✗",
     "unverified": "?",
     "not_checkable": "?",
-    "no_source": "–",
+    "no_source": "?",
 }
 
 
@@ -55,7 +55,7 @@ class Record(Struct, frozen=True):
                 else say("Nothing to check was found.")
             )
         return say(
-            "{confirmed} of {all} statements confirmed, {wrong} wrong, {open} not checked.",
+            "{confirmed} of {all} statements confirmed, {wrong} wrong, {open} undecided.",
             confirmed=found.holds,
             all=len(self.statements),
             wrong=found.judged - found.holds,
@@ -84,7 +84,7 @@ class Record(Struct, frozen=True):
             *_section(say("Sources"), links if sources else ()),
             *self._group(say("Wrong"), FAILS),
             *self._group(say("Confirmed"), HOLDS),
-            *self._group(say("Not checked"), OPEN),
+            *self._group(say("Undecided"), OPEN),
             *_section(say("Sources that disagree"), _disagreements(self.statements, sources)),
             *_section(say("Numbers that do not add up"), sums),
             *_section(say("Limits of this check"), [f"- {note}" for note in self.notes]),
@@ -125,7 +125,8 @@ def _why(each: AuditedStatement) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "。", "”")) else ".")
+    stop = "。" if has_cjk(text[-1:]) else "."
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "。", "”")) else stop)
 
 
 def _marks(each: AuditedStatement, sources: Mapping[int, AuditedSource]) -> str:

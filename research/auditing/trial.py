@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isclose, sqrt
 
+from msgspec.structs import replace
+
 from research._util.said import say
+from research._util.sentences import sentences
 from research.citations import without_marks
 from research.citations.marks import Statement
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
@@ -46,6 +49,17 @@ def judged(
         best.by if best else "",
         found=best.n if best and found else 0,
     )
+
+
+def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -> AuditedStatement:
+    """Return an open statement with the sentence that has most of its words, a third at least; `quotes` are below titles."""
+    own = line_tokens(found.text)
+    near = [(len(own & line_tokens(piece)), -len(piece), piece, title) for title, q in quotes for piece in sentences(q)]
+    shared, _, passage, title = max(near, default=(0, 0, "", ""))
+    if shared < max(2, len(own) / 3):
+        return found
+    said = say("the closest passage is in “{title}”: “{passage}”", title=title, passage=clip(passage, QUOTED))
+    return replace(found, reason="; ".join(filter(None, [found.reason, said])))
 
 
 def _verdict(citation: Citation) -> TrialVerdict:

@@ -12,7 +12,7 @@ VERDICTS: Mapping[TrialVerdict, str] = {
     "partial": "partly supported",
     "contradicted": "contradicted",
     "unsupported": "not supported",
-    "unverified": "left open",
+    "unverified": "undecided",
     "not_checkable": "not checkable",
     "no_source": "no source",
 }

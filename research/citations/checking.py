@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, per_unit
+from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, neighbours, per_unit
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_name, named_by
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, forms, stated
+from research.citations.verbatim import QUOTES, Sentence, compared, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, line_tokens
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -99,7 +99,8 @@ def _wrapped(text: str, limit: int = 2_000) -> list[str]:
 
 def _page(source: Source) -> _Page:
     cells = cells_of(source)
-    rows = dict.fromkeys(cell.line for cell in cells if cell.how) or source.quote.splitlines()
+    rows = [line for line in source.quote.splitlines() if not line.lstrip().startswith("|")]
+    rows = [*([] if any(cell.how for cell in cells) else rows), *dict.fromkeys(cell.line for cell in cells)]
     pieces = [piece for row in rows if row.strip() for piece in _wrapped(row.strip())]
     return _Page(source.n, source.title, list(stated(source)), cells, list(named_by(source)), pieces)
 
@@ -173,9 +174,13 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
     other: dict[int, str] = {}
     figures: list[str] = []
     quoted = claim.lstrip()[:1] in tuple(QUOTES)
+    some = of_some(claim) if says("duty", claim) else claim  # `Pilots must rest` is said of all pilots
     for page in pages:
-        for form in forms(claim, page.title):
-            for sentence, figure in compared(form, page.sentences):
+        asked = [(form, page.sentences) for form in forms(claim, page.title)]
+        if some != claim:
+            asked.append((tokens_of(some), [each for each in page.sentences if each.begins(some)]))
+        for form, said in asked:
+            for sentence, figure in compared(form, said):
                 if figure is not None:
                     other.setdefault(page.n, sentence.whole or sentence.text)
                     figures.append(figure)
@@ -283,6 +288,10 @@ def _calculated(
     They are in the claim, else in a statement before it, else those of the names and the measure that it has.
     """
     if not said.figures and not said.dates and not said.ordinal:
+        if near := neighbours(said, cells):
+            holds, lists = near
+            reason = because("the source lists its neighbours")
+            return _Found("supported" if holds else "contradicted", (reason,), _lines(lists))
         meant = inputs_of(said, cells)
         formula = compare(said, meant) if accounted(said, meant, spoken(*OPERATIONS)) else None
         if formula == "" and denied(said, meant):

@@ -84,6 +84,32 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     return f"{first.written} {'>' if high else '<'} {others[0].written}" if right else ""
 
 
+def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
+    """Return whether two countries that a claim calls neighbours are, and the lists that say so; None if none can tell.
+
+    It is denied only if neither is in the list of the other, and the lengths of each list add up to its total.
+    """
+    found = [cell for cell in cells if says("border", cell.written) and cell.names]
+    names = mentioned(claim.text, found)
+    other = words(claim.text) - words(" ".join(names)) - spoken("link", "border")
+    if len(names) != 2 or other or not says("border", claim.text):
+        return None
+    lists = {own: [cell for cell in found if cell.names[0] == own and cell.item] for own in names}
+    for own, name in (names, names[::-1]):
+        if held := [cell for cell in lists[own] if cell.item == name]:
+            return True, held[:1]
+    if any(name in cell.line for own, name in (names, names[::-1]) for cell in lists[own]):
+        return None
+    for own in names:
+        length = fsum(cell.quantity.value for cell in dict.fromkeys(lists[own]))
+        totals = [
+            c for c in cells if own in c.names and c.written.startswith("Land bound") and says("whole", c.written)
+        ]
+        if not (length and totals and all(abs(length - each.quantity.value) < 0.01 * length for each in totals)):
+            return None
+    return False, [lists[own][0] for own in names]
+
+
 def _ordered(claim: Told, cells: Sequence[Cell]) -> bool:
     """Return whether a word such as `than` stands between the names of two figures."""
     one, other = (cell.names[0].casefold() for cell in cells[:2])

@@ -238,13 +238,14 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     """Yield the figures of a row of a table; its texts say whose they are."""
     names = tuple(cell for cell in row if 1 < len(cell) <= _LONG and re.search(r"[^\W\d_]", cell) and not _figure(cell))
     pairs = list(zip(head, row, strict=False))
+    heads = [name for name, cell in pairs if cell in names]  # `the North region`
     own = {int(cell) for _, cell in pairs if re.fullmatch(_YEAR, cell)}
     quote = "; ".join(f"{name}: {cell}" for name, cell in pairs if cell)
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
             years = {int(year) for year in _YEAR.findall(name)} or own
             label = words(_undated(_UNIT.sub(" ", _rates(name).replace("_", " ")))) - unnamed()
-            around = f"{_rates(name).replace('/', ' per ')} {source.title} {' '.join(names)}"
+            around = f"{_rates(name).replace('/', ' per ')} {source.title} {' '.join((*names, *heads))}"
             yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)
 
 
@@ -393,9 +394,11 @@ def _english(names: tuple[str, ...]) -> tuple[dict[str, str], re.Pattern[str]]:
 
 @cache
 def _people() -> re.Pattern[str]:
-    """Return a pattern of the noun after the figure of a population: `68 million people`."""
-    nouns = "|".join(listed("population"))
-    return re.compile(rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿]))\s?(?:{nouns})(?![a-z口均民类次])", re.I)
+    """Return a pattern of the noun of a population: `68 million people`, `more people than`."""
+    nouns, more = "|".join(listed("population")), "|".join(f"(?<={each} )" for each in listed("high") | listed("low"))
+    return re.compile(
+        rf"(?:(?<=\d)|(?<=illion)|(?<=thousand)|(?<=[万亿])|{more})\s?(?:{nouns})(?![a-z口均民类次])", re.I
+    )
 
 
 @cache

@@ -31,8 +31,11 @@ _WORD_BEFORE = re.compile(r"\w\s$")
 _BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
 QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
+_CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,500})")
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
+_BEGIN = 5
+"""Characters by which an article at the beginning is seen."""
 _LEAST = 3
 """Words of the shortest sentence that states something."""
 
@@ -64,9 +67,20 @@ class Sentence(Struct, frozen=True, dict=True):
 
     @cached_property
     def readings(self) -> tuple[tuple[Token, ...], ...]:
-        """What it says, also without the parentheses that only name something or have a figure."""
+        """What it says, also of some instead of all, and without the parentheses that only name something or have a figure."""
         bare = _PARENTHESIS.sub(lambda each: " " * len(each[0]) if _names(each[0]) else each[0], self.text)
-        return tuple(dict.fromkeys(tokens_of(text) for text in (self.text, bare)))
+        some = self.text if says("denied", self.text) else of_some(self.text)
+        return tuple(dict.fromkeys(tokens_of(text) for text in (self.text, bare, some)))
+
+    def begins(self, text: str) -> bool:
+        """Return whether it begins as a text does, without an article."""
+        return self.text[:_BEGIN].casefold() == text[:_BEGIN].casefold()
+
+
+def of_some(text: str) -> str:
+    """Return what a text that begins with a word such as `all` says without it."""
+    found = pattern("every").match(text)
+    return text[found.end() :].lstrip() if found else text
 
 
 def _names(parenthesis: str) -> bool:
@@ -115,6 +129,7 @@ def stated(source: Source) -> Iterator[Sentence]:
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence)
+                yield from _clauses(sentence)
                 if translated := coverage(sentence):
                     yield Sentence(translated, sentence)
                 first, _, more = sentence.partition("; ")
@@ -123,6 +138,14 @@ def stated(source: Source) -> Iterator[Sentence]:
         listed_below = bullet and (colon or listed_below)
         colon = text.endswith((":", "："))
         spoken = colon and len(tokens_of(text)) > 1  # not `Observation:`
+
+
+def _clauses(sentence: str) -> Iterator[Sentence]:
+    """Yield the two statements of `The Oslo plant, which opened in 2009, makes valves`, which begins with one name."""
+    if (found := _CLAUSE.fullmatch(sentence)) and not says("reserve", found[1]):
+        name = [each.text for each in tokens_of(found[1])]
+        for said in found.groups()[1:] if all(each[0].isupper() for each in name[:1] + name[1:-1]) else ():
+            yield Sentence(f"{found[1]} {said}", sentence)
 
 
 def _takes_back(sentence: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from typing import Annotated, Final
@@ -21,10 +21,12 @@ from research.auditing.record import Record
 from research.auditing.references import Reference
 from research.auditing.styles import Report, read
 from research.auditing.sums import miscounts
-from research.auditing.trial import judged, opinions, score
+from research.auditing.trial import beside_closest, judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import check_claim
+from research.citations.language import listed
 from research.citations.marks import named
+from research.defaults import FACTBOOK
 from research.errors import ConfigError, LimitReached
 from research.events.audit import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
@@ -97,6 +99,8 @@ class _Trial:
         self._opened: dict[str, int] = {}
         self._beside: dict[int, list[int]] = {}
         """The documents that were read for single statements, by the statement's place."""
+        self._near: dict[int, list[int]] = defaultdict(list)
+        """One's own documents about anything else, which decide nothing but may have the closest passage."""
         self._all = report.statements
         again = given.again
         self._kept = {n - 1: n for n in range(1, min(len(self._all), MOST_STATEMENTS) + 1) if n in again or not again}
@@ -194,12 +198,16 @@ class _Trial:
             asked = {i: _queries(" ".join([*about[i], said[i]])) for i in said}
             queries = list(dict.fromkeys(each for own in asked.values() for each in own))
             seen_for = yield from self._search(dict(enumerate(queries)))
-            near = {i: zip_longest(*(seen_for[queries.index(each)] for each in asked[i])) for i in said}
-            meant = {i: self._on(i, (each for some in near[i] for each in some if each)) for i in said}
-            fresh = list(dict.fromkeys(url for urls in meant.values() for url in urls if url not in self._opened))
+            rows = {i: zip_longest(*(seen_for[queries.index(each)] for each in asked[i])) for i in said}
+            found = {i: [each for some in rows[i] for each in some if each] for i in said}
+            meant = {i: self._on(i, found[i]) for i in said}
+            own = {i: [each.url for each in found[i] if _is_own(each)][:_BESIDE] for i in said}
+            wanted = (url for urls in (*meant.values(), *own.values()) for url in urls)
+            fresh = [url for url in dict.fromkeys(wanted) if url not in self._opened]
             seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
             self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
+            self._near |= {i: [self._opened[url] for url in own[i] if url in self._opened] for i in said}
 
     def _on(self, place: int, found: Iterable[Source]) -> list[str]:
         """Return the addresses of documents on the country that a statement cites, else on what the statement names."""
@@ -321,7 +329,10 @@ class _Trial:
                 return replace(found, reason=say("found in “{title}”", title=title))
             return replace(found, reason=say("found in “{title}”, not cited by the report", title=title))
         if found.verdict == "no_source" and self._searcher:
-            return replace(found, reason=say("nothing that was found says so or denies it"))
+            found = replace(found, reason=say("nothing that was found says so or denies it"))
+        if found.verdict in ("no_source", "unverified"):
+            quotes = [*((each.n, each.quote) for each in citations), *((n, ledger[n].quote) for n in self._near[place])]
+            found = beside_closest(found, ((ledger[n].title, quote) for n, quote in quotes))
         if len(beside) < 2:
             return found
         alone = {n: check_claim(found.text, [ledger[n]])[0] for n in beside[:_BESIDE]}
@@ -332,6 +343,10 @@ def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int
     """Return a statement with the numbers of the run's sources in place of the report's."""
     cited = (ledger[n] for n in statement.numbers if n in ledger)
     return replace(statement, numbers=tuple(dict.fromkeys([*cited, *beside])))
+
+
+def _is_own(source: Source) -> bool:
+    return source.url.startswith(LIBRARY) and not source.url.startswith(f"{LIBRARY}{FACTBOOK}/")
 
 
 def _query(reference: Reference) -> str:
@@ -346,7 +361,9 @@ def _queries(text: str) -> list[str]:
     if not 1 < len(names) < _BESIDE:
         return [text]
     topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))
-    return [" ".join([each, *(word for word in content_tokens(text) if word in topic)]) for each in names]
+    said = ["population" if word in listed("population") else word for word in content_tokens(text) if word in topic]
+    measured = [word for word in said if word not in listed("high") | listed("low")]
+    return [" ".join([each, *(measured or said)]) for each in names]
 
 
 def _polite(wanted: Sequence[_Wanted]) -> Iterable[list[_Wanted]]:

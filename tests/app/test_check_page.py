@@ -60,8 +60,8 @@ def test_a_checked_report_has_its_own_verdict_and_says_each_finding_once(visit: 
     app = visit(home, "check", run=view.run)
     assert not app.exception
     shown = "\n".join(element.value for element in [*app.markdown, *app.subheader, *app.title])
-    assert "1 of 3 statements confirmed, 1 wrong, 1 not checked" in shown
-    for part in ("Wrong (1)", "Confirmed (1)", "Not checked (1)"):  # the sections count what the headline counts
+    assert "1 of 3 statements confirmed, 1 wrong, 1 undecided" in shown
+    for part in ("Wrong (1)", "Confirmed (1)", "Undecided (1)"):  # the sections count what the headline counts
         assert part in auditing.details_of(view)
     assert "Answered" not in shown and "No citations" not in shown
     assert shown.count("Check of") == 1 and shown.count("21.4%") == 1
@@ -107,7 +107,7 @@ def test_what_broke_is_looked_for_by_its_own_words_and_a_correction_is_proposed(
     assert (wrong.text, wrong.verdict) == ("The unemployment rate of France was 21.4% in 2024.", "contradicted")
     assert wrong.correction.startswith("better: “The unemployment rate of France was 7.4% in 2024.”")
     assert wrong.reason == "found in “France · Economy”"
-    assert (unknown.verdict, unknown.reason) == ("no_source", "nothing that was found says so or denies it")
+    assert unknown.verdict == "no_source" and unknown.reason.startswith("nothing that was found says so or denies it")
 
 
 def test_the_first_check_on_a_new_machine_waits_for_the_library(

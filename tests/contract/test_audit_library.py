@@ -149,7 +149,8 @@ def test_every_sentence_that_states_something_is_counted(bench: Workbench) -> No
         "Norway | Sami",
         "Hardly anyone farms there.",
     ]
-    assert "1 of 6 statements confirmed, 0 wrong, 5 not checked." in view.report
+    assert "1 of 6 statements confirmed, 0 wrong, 5 undecided." in view.report
+    assert "## Undecided (5)\n\n- ? The mill is old. – *no source*." in view.report, "one sign of a bullet"
 
 
 def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbench) -> None:
@@ -162,7 +163,7 @@ def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbenc
     ("statement", "searches"),
     [
         ("Oslo is the capital of Norway. Oslo is the capital of Norway.", ["Oslo capital", "Norway capital"]),
-        ("Brazil is smaller in area than Argentina.", ["Brazil smaller area", "Argentina smaller area"]),
+        ("Brazil is smaller in area than Argentina.", ["Brazil area", "Argentina area"]),
         ("The United States is larger than Brazil.", ["United States larger", "Brazil larger"]),
         ("巴西的面积比阿根廷小。", ["巴西 面积 小", "阿根廷 面积 小"]),
         ("Trade rests on timber.", ["Trade rests on timber."]),
@@ -176,3 +177,45 @@ def test_a_statement_is_looked_for_in_words_that_a_person_would_type(
     calls = [call for each in audit(statement, workbench=bench).rounds for call in each.calls]
     found = [each.call.arguments["query"] for each in calls if "query" in each.call.arguments]
     assert found == searches, "each once"
+
+
+@pytest.mark.usefixtures("own_library")
+@pytest.mark.parametrize(
+    ("passage", "statement"),
+    [
+        ("The standard warranty for all Veldra pumps is 36 months.", "The warranty of Veldra pumps lasts 48 months."),
+        ("水泵的标准保修期为交付之日起36个月。", "水泵保修48个月。"),
+    ],
+)
+def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_documents(
+    passage: str, statement: str, bench: Workbench, tmp_path: Path
+) -> None:
+    folder = tmp_path / "policy"
+    folder.mkdir()
+    (folder / "warranty.md").write_text(f"# Returns\n\nCall first. {passage} Keep the box.", "utf-8")
+    (each,) = (view := audit(statement, sources=[folder], workbench=bench)).statements.values()
+    assert each.verdict == "no_source" and f"“{passage}”" in each.reason and passage in view.report
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Germany borders Poland.", "supported"),
+        ("Poland and Germany share a land border.", "supported"),
+        ("Germany borders Spain.", "contradicted"),
+        ("Germany no longer borders Poland.", "no_source"),
+        ("France borders Suriname.", "no_source"),  # by French Guiana, which the list leaves out
+        ("Germany borders Poland and Spain.", "no_source"),
+        ("Chile has fewer people than Argentina.", "calculated"),
+        ("Chile has more people than Argentina.", "contradicted"),
+        ("Chile has fewer old people than Argentina.", "no_source"),
+    ],
+)
+def test_two_countries_are_neighbours_by_lists_that_are_whole_and_compared_by_their_people(
+    statement: str, verdict: str, bench: Workbench
+) -> None:
+    assert verdicts(audit(statement, workbench=bench)) == [verdict]
+
+
+def test_a_sentence_in_chinese_ends_with_its_own_stop(bench: Workbench) -> None:
+    assert "查到的资料既没有证实也没有否定它。" in audit("古老的磨坊磨燕麦。", workbench=bench).report

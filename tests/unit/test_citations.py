@@ -151,3 +151,43 @@ def test_a_column_of_text_has_no_unit_and_no_column_the_name_that_a_query_gave_i
     )
     assert found.status == "calculated"
     assert found.quote.startswith("port: Gdansk; Average stay (hours): 12")
+
+
+@pytest.mark.parametrize(
+    ("claim", "text", "status"),
+    [
+        ("All contractors must wear a helmet.", "Contractors must wear a helmet.", "supported"),
+        ("Contractors must wear a helmet.", "All contractors must wear a helmet.", "supported"),
+        ("所有员工必须佩戴安全帽。", "员工必须佩戴安全帽。", "supported"),
+        ("The Oslo plant opened in 2009.", "The Oslo plant, which opened in 2009, makes valves.", "supported"),
+        ("The Oslo plant makes valves.", "The Oslo plant, which opened in 2009, makes valves.", "supported"),
+        ("Ana Orvik leads the team.", "Ana Orvik, who leads the team, joined in 2015.", "supported"),
+        ("All contractors must wear a helmet.", "The contractors must wear a helmet.", "unverified"),
+        ("All contractors must wear a helmet.", "Some contractors must wear a helmet.", "unverified"),
+        ("All contractors wear a helmet.", "Contractors wear a helmet.", "unverified"),
+        ("Contractors must share keys.", "All contractors must not share keys.", "unverified"),
+        ("Contractors are not paid.", "All contractors are not paid.", "unverified"),
+        ("The head of Oslo opened in 2009.", "The head of Oslo, which opened in 2009, resigned.", "unverified"),
+        ("Ana Orvik led it.", "Ana Orvik, who led it, according to rumours, joined in 2015.", "unverified"),
+        ("Ana Orvik leads the team.", "Perhaps Ana Orvik, who leads the team, joined.", "unverified"),
+        ("Ana Orvik leads the team.", "Ana Orvik, who no longer leads the team, joined in 2015.", "unverified"),
+    ],
+)
+def test_what_is_said_of_all_and_in_a_clause_about_one_name_is_read(claim: str, text: str, status: str) -> None:
+    (found,) = check(f"{claim} [1]", [Source(1, "https://a.example", "Rules", text)])
+    assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("In Q3, sales of the North region were 150.", "supported"),
+        ("In Q2, sales of the North region were 150.", "contradicted"),
+        ("In Q3, sales of the South region were 150.", "contradicted"),
+        ("In Q3, costs of the North region were 150.", "unverified"),
+    ],
+)
+def test_a_quarter_is_checked_against_its_own_cell_of_a_row(claim: str, status: str) -> None:
+    table = "| Region | Q2 | Q3 |\n| --- | --- | --- |\n| North | 135 | 150 |\n| South | 85 | 92 |"
+    (found,) = check(f"{claim} [1]", [Source(1, "library://x/sales.csv", "sales.csv", table)])
+    assert found.status == status

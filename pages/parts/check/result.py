@@ -30,7 +30,7 @@ VERDICTS = {
     "partial": ("orange", "rule", later("Partly supported")),
     "contradicted": ("red", "cancel", later("Contradicted")),
     "unsupported": ("red", "cancel", later("Not supported")),
-    "unverified": ("gray", "help", later("Left open")),
+    "unverified": ("gray", "help", later("Undecided")),
     "not_checkable": ("orange", "link_off", later("Not checkable")),
     "no_source": ("gray", "format_quote_off", later("No source")),
 }
