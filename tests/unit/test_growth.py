@@ -317,7 +317,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "names": lambda text: Names([text]).of(text),
     "figures": quantities,
     "lost statements": lambda text: losses([(1, f"{text} [1]"), (2, text)], SOURCES),
-    "audit": lambda text: styles.read(f"A {text}").uncited,
+    "audit": lambda text: styles.read(f"A {text}").statements,
     "same page": lambda text: same_page(Passage("http://a.example", "t", text), Passage("http://b.example", text, "q")),
     "address": lambda text: (canonical(f"http://{text}"), canonical(f"http://a.example/{text}")),
     "amount": lambda text: (amount(text), amount(text, last=True)),
