@@ -193,7 +193,10 @@ def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
         if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
             found.append(whole[: -len(own)])
         said = re.sub(
-            rf"(?<=[\w)]) of {re.escape(name)}(?=:)|^\s*{re.escape(name)} 的(?=[^:：]*：)", "", claim, count=1
+            rf"(?<=[\w)]) of (?:the )?{re.escape(name.removeprefix('The '))}(?=:)|^\s*{re.escape(name)} 的(?=[^:：]*：)",
+            "",
+            claim,
+            count=1,
         )
         found += [tokens_of(said)] if said != claim else []
     return found

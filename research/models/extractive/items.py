@@ -101,11 +101,14 @@ def picked(found: Sequence[Finding], text: str) -> list[Finding]:
 
 def answer(finder: Finder, subject: str, target: Target) -> Verdict:
     """Return the item, or that the list does not have it, or the next step."""
-    found = finder.find(subject, target)
+    text, found = finder.question.text, None
+    for each in _lists(target):
+        found = finder.find(subject, each)
+        items = items_of(found.fact.value) if found else {}
+        if finder.actions or (hits := {usual(n) or n: item.text for n, item in items.items() if _is_asked(n, target)}):
+            break
     if finder.actions or found is None:
         return finder.more() if finder.actions else finder.end()
-    items, text = items_of(found.fact.value), finder.question.text
-    hits = {usual(name) or name: item.text for name, item in items.items() if _is_asked(name, target)}
     whole = target.given and target.label == BORDER.label and bool(items)
     if asks_whether(text):
         if whole and len(target.item) == 1:
@@ -118,6 +121,15 @@ def answer(finder: Finder, subject: str, target: Target) -> Verdict:
         return finder.end([found])
     finder.missing.append(text)
     return finder.end(closest=(found.fact,))
+
+
+def _lists(target: Target) -> list[Target]:
+    """Return the lists that may have the item: all of a population if no word says which, as of *How many are Hindu?*"""
+    open_ = (
+        target.label in _PEOPLE and not target.given and not any(stem(w) in _said(target.label) for w in target.item)
+    )
+    others = [replace(target, label=label) for label in _PEOPLE if open_ and label != target.label]
+    return [target, *others]
 
 
 def _is_asked(name: str, target: Target) -> bool:

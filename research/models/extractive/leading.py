@@ -143,9 +143,12 @@ def _member(finder: Finder, found: Sequence[Mention], relation: Target) -> Lead 
     if len(subjects) == 1 and not by_length and _ONLY.search(finder.question.text.replace("one of", "")):
         return _alone(finder, subjects[0])
     verdict = among(finder, subjects, (), relation) if subjects else None
-    if verdict is None or verdict.actions or not verdict.chosen or any(each.fact.cut for each in verdict.group):
+    if verdict is None or verdict.actions or any(each.fact.cut for each in verdict.group):
         return None
-    chosen = finder.evidence.subject_named(verdict.chosen) or usual(verdict.chosen) or verdict.chosen
+    name = verdict.shared[0] if len(verdict.shared) == 1 else verdict.chosen
+    if not name:
+        return None
+    chosen = finder.evidence.subject_named(name) or usual(name) or name
     return None if verdict.missing else Lead(chosen, verdict.group)
 
 

@@ -156,9 +156,12 @@ def _exact(text: str, lower: str, pattern: re.Pattern[str]) -> Iterator[Mention]
     for match in pattern.finditer(lower):
         name = match.group()
         start, end = match.span()
-        if text[start].islower() and (name in _COMMON or (len(name) < 6 and name not in _spelt())):
-            continue
-        if name == "us" and text[start:end] != "US" or (name in STOP_WORDS and name != "us"):
+        if name == "us":
+            if start and text[start:end] != "US" and not lower.endswith("the ", 0, start):
+                continue
+        elif (
+            name in STOP_WORDS or text[start].islower() and (name in _COMMON or len(name) < 6 and name not in _spelt())
+        ):
             continue
         if (name.startswith("america") and _PART.search(lower, max(0, start - 12), start)) or (
             has_cjk(name) and _LANGUAGE.match(lower, end)

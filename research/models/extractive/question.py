@@ -165,6 +165,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     if pick and pick.target and len(labels) > 1 and pick.target.label in labels:
         labels.remove(pick.target.label)
     mark = superlative or comparative
+    words = tuple(word for word in words if not mark or word != mark.group() or word not in _IMPLIED)
     if mark and (labels == ["Population, total"] or not (labels or pick or words)):
         labels = _implied(mark, labels)
     if borders and not labels and not pick:

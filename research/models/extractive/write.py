@@ -11,7 +11,7 @@ from research._util.glossary import chinese_label
 from research.models.extractive import chinese, whether
 from research.models.extractive.arithmetic import amounts_of, has_ratio, items_of, year_of
 from research.models.extractive.asked import parts_of
-from research.models.extractive.chinese import a_measure, measure, part_of, superlative, the_measure, written
+from research.models.extractive.chinese import a_measure, measure, part_of, superlative, the_measure, within, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.fitting import bare
 from research.models.extractive.members import counts
@@ -356,7 +356,8 @@ _NAME = re.compile(r"[A-Z](?:[^;,()]|,(?=\d)|\([^()]{1,80}\)){1,120}")
 def _stated(finding: Finding, value: str, w: dict[str, str]) -> str:
     """Return a labelled line as a sentence where its value is a figure or a name, and as a title and its text elsewhere."""
     fact, source = finding.fact, finding.fact.source or finding.fact
-    said = {"subject": finding.subject, "value": value, "n": fact.n}
+    subject = within(finding.subject, w)
+    said = {"subject": subject, "value": value, "n": fact.n}
     label = bare(source.label)
     if not chinese_label(label):
         return w["list"].format(label=fact.label, **said)
@@ -366,7 +367,7 @@ def _stated(finding: Finding, value: str, w: dict[str, str]) -> str:
         return w["text"].format(label=f"{head} ({parts[0]})" if parts else head, **said)
     if w["language"] == "zh":
         return w["is_of"].format(label=bare(fact.label), **said)
-    return f"{the_measure(name or label, finding.subject)} {value} [{fact.n}]."
+    return f"{the_measure(name or label, subject)} {value} [{fact.n}]."
 
 
 def _growth(verdict: Verdict, w: dict[str, str]) -> list[str]:
