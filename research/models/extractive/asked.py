@@ -29,16 +29,17 @@ _VERB = re.compile(
     re.I,
 )
 _ASKING = (
-    r"(?:(?:in|on|at|by|for|from|to|of|with|since|under) )?(?:how|what|which|who|whom|whose|when|where|"
+    r"(?!by how)(?:(?:in|on|at|by|for|from|to|of|with|since|under) )?(?:how|what|which|who|whom|whose|when|where|"
     r"why)\b(?! (?:is|are|was|were)"
     r" (?:called|known))|(?:is|are|was|were|does|do|did|has|have|can) (?:it|its|they|there|he|she|that|this|the)\b"
 )
 _JOINED = re.compile(
-    rf"(?:[,;]\s{{0,9}}(?:and\s{{1,9}}|but\s{{1,9}}|or\s{{1,9}})?|\s{{1,9}}(?:and|but)\s{{1,9}}(?:also\s{{1,9}})?)(?={_ASKING})",
+    rf"(?:[,;]\s{{0,9}}(?:and\s{{1,9}}|but\s{{1,9}}|or\s{{1,9}})?|\s{{1,9}}(?:and|but)\s{{1,9}}(?:also\s{{1,9}})?)"
+    rf"(?=(?:tell|show|give) (?:me|us) |{_ASKING})",
     re.I,
 )
 _JOINED_ZH = re.compile(
-    r"[，,；;]\s{0,9}(?=[^，,；;？?]{0,300}(?:谁|什么|哪|多少|几[个位年岁]|何时|多[大长高久远]|为什么|吗))"
+    r"[，,；;]\s{0,9}(?!相?差)(?=[^，,；;？?]{0,300}(?:谁|什么|哪|多少|几[个位年岁]|何时|多[大长高久远]|为什么|吗))"
 )
 _ASKS = re.compile(
     rf"\b{_ASKING}|谁|什么|哪|多少|几[个位年岁成]|何[时处地年]|多[大长高久远]|为什么|为何|吗|是否|还是", re.I
@@ -64,7 +65,7 @@ _OWNED_ZH = re.compile(
     r"(?P<tail>(?:分别|各)(?:是|为|有)?多少|分别|[，。].{0,300})?[？?。]?$"
 )
 _ITEM = re.compile(r"\s{0,9},\s{1,9}(?:and\s{1,9})?|\s{1,9}and\s{1,9}", re.I)
-_ITEM_ZH = re.compile(r"、|以及|和|与|及")
+_ITEM_ZH = re.compile(r"、|以及|和|与|(?<!普)及")
 _CHOICE = re.compile(r"^(?P<a>.{0,300}?[\w)])(?:,)?\s{1,9}or\s{1,9}(?P<b>[^,?;.]{1,300}?)(?=\s{0,9}[,?;.(]|$)", re.I)
 _NO_CHOICE = re.compile(
     r"\b(?:more|less|fewer|larger|smaller|whether|one|two|so|not|percent|\d+) or\b|\bor (?:not|no|so|more|less|fewer|"
@@ -124,7 +125,11 @@ def parts_of(question: str) -> tuple[Asked, ...]:
     if cause:
         return (*parts_of(before), _asked(cause, assignment=False))
     whole = " ".join(question.split())
-    if len(whole.split()) > _LONG or (has_cjk(whole) and len(whole) > 3 * _LONG) or _OPEN.search(whole):
+    if (
+        len(whole.split()) > _LONG
+        or (has_cjk(whole) and len(whole) > 3 * _LONG)
+        or (_OPEN.search(whole) and not _LISTED.match(whole))
+    ):
         return (_asked(whole, assignment=True),)
     pieces = [piece for sentence in _asking_sentences(question) for piece in _split(sentence)]
     pieces = _with_clauses([piece for piece in pieces if _says_something(piece)]) or [whole]

@@ -236,6 +236,8 @@ def _gap(facts: Sequence[Fact]) -> Calculated | None:
 def measure_of(text: str) -> Measure | None:
     """Return the measure that a question about one country asks for; None if it asks for none with enough certainty."""
     if named := next((measure for measure, name in _NAMED if name.search(text)), None):
+        if named.labels[-1] == AREA and re.search(r"\bland area\b", text):
+            return Measure(named.kind, (POPULATION, "Area, land"))
         return named
     found = made(text) if len(parts_of(text)) == 1 else None
     return found.measure if found and found.sure >= SURE else None

@@ -89,7 +89,8 @@ def kind_of(question: str) -> Kind | None:
         for match in re.finditer(words, question, re.I):
             inside = bool(_RELATIVE.match(match.group())) and not _OPENS.search(question[: match.start()])
             found.append((inside, match.start(), rank, kind))
-    return min(found)[3] if found else None
+    inside, _, _, kind = min(found, default=(True, 0, 0, "name"))
+    return None if inside else kind
 
 
 def is_time(quantity: Quantity, question: str) -> bool:

@@ -21,6 +21,12 @@ LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest
 START, END = r"(?:(?<![a-z0-9])|(?![ -~]))", r"(?:(?![a-z0-9])|(?<![ -~]))"
 """Edges of a word; a Chinese one may stand next to Latin letters, as in `GDP最高`."""
 SUPERLATIVE = re.compile(rf"{START}(?:(?P<most>{MOST})|(?P<least>{LEAST})){END}")
+ORDERED = re.compile(
+    rf"\b(?:from )?(?:the )?(?:(?P<down>(?:{MOST}) to (?:the )?(?:{LEAST}))|(?:{LEAST}) to (?:the )?(?:{MOST}))\b|"
+    r"从(?:(?P<zh_down>[大高多长]到[小低少短])|[小低少短]到[大高多长])(?:的顺序)?|"
+    r"(?P<ranks>\b(?:rank|order|sort)\b(?=.*\bby\b)|怎么排|排[名序列])"
+)
+"""Matches what asks for all of a group in their order, not for the first of them."""
 MORE = (
     r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|outstrips?|beat(?:s|en)?|"
     r"heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|ahead|above|faster|tops|"
@@ -45,10 +51,10 @@ WEIGHS = re.compile(
 )
 """Matches a question that asks which of several things has more, or by how much."""
 GROWTH = re.compile(
-    r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|declin(?:e[sd]?|ing)|"
-    r"f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|contract(?:ed|s)?|"
-    r"gain(?:ed)?|develop(?:ed)?|mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
-    r"year[- ]on[- ]year|year[- ]over[- ]year|percent(?:age)? change)\b|增长|增加|上升|下降|减少|变化"
+    r"\b(?!growth rate)(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|"
+    r"declin(?:e[sd]?|ing)|f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|"
+    r"contract(?:ed|s)?|gain(?:ed)?|develop(?:ed)?|mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
+    r"year[- ]on[- ]year|year[- ]over[- ]year|percent(?:age)? change)\b|增长(?!率)|增加|上升|下降|减少|变化|[升降涨跌]了"
 )
 BEFORE = re.compile(
     r"\b(?:(?:the )?(?:year|twelve months) (?:before|earlier)|(?:the )?(?:previous|preceding|prior) year|"

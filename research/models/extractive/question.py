@@ -129,7 +129,10 @@ def parse(text: str, known: tuple[str, ...] = ()) -> Question:
     Words that are not understood stay in `Target.words`, so that a source must contain them.  `known` are subjects of
     documents, which are recognised as names without capitals.
     """
-    return _parse(" ".join(readable(text).split()), known)
+    text = " ".join(readable(text).split())
+    if len(patterns.GROWTH.findall(text.lower())) > 1:  # a change of the growth
+        text = re.sub(r"\bgrowth\b(?! rate)", "growth rate", text)
+    return _parse(text, known)
 
 
 @lru_cache(maxsize=256)
@@ -170,7 +173,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         labels = _implied(mark, labels)
     if borders and not labels and not pick:
         labels = [BORDER.label]
-    operation, years = _operation(lower, labels, years, names, alone=only_total((*words, *beside, *near)))
+    operation, years = _operation(lower, years, names, alone=only_total((*words, *beside, *near)))
     targets = tuple(Target(label, words, beside, near) for label in dict.fromkeys(labels))
     if not targets and (words or not pick):
         targets = (Target(words=words),)
@@ -211,6 +214,7 @@ def implied_by(text: str) -> str:
 def _superlative(lower: str, found: Sequence[Found]) -> re.Match[str] | None:
     """Return the first superlative that is not a part of a concept."""
     hedged = [span for label, span in found if label in HEDGED]
+    hedged += [match.span() for match in patterns.ORDERED.finditer(lower)]
     return next(
         (m for m in patterns.SUPERLATIVE.finditer(lower) if not any(a <= m.start() < b for a, b in hedged)), None
     )
@@ -327,6 +331,8 @@ def _trimmed(words: str, start: int) -> list[Found]:
     return found
 
 
+_OF_EDGES = re.compile(r"\b(?:borders?|frontiers?|boundar(?:y|ies)) (?:is|are|was)(?: the)? $|(?:边界|国界|边境)$")
+_BESIDE = 30
 _REGIONAL = frozenset(["African", "American", "Asian", "Caribbean", "European", "Latin American", "Oceanian"])
 """Adjectives that name no country: a European microstate is not the European Union."""
 _REALMS = frozenset(["Republic", "Isle", "Kingdom", "Gulf", "Strait", "Commonwealth", "Duchy", "Federation"])
@@ -407,7 +413,9 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
         return Pick(Target(_IMPLIED[word]), most)  # `the youngest population`
     if near is not None:
         return Pick(Target(near), most)
-    if re.search("longest|shortest|[长短]", word) and re.search("border|frontier|bound|[边国]界|边境", lower[end:]):
+    beside = lower[max(superlative.start() - _BESIDE, 0) : superlative.start()]
+    edges = re.search("border|frontier|bound|[边国]界|边境", lower[end:]) or _OF_EDGES.search(beside)
+    if re.search("longest|shortest|[长短]", word) and edges:
         return Pick(None, most)
     things = r"\s*(?:of (?:its|the|their) )?(?:land )?(?:countr|nation|state|neighb|one\b|border)"
     other = after and word in ("largest", "biggest", "smallest", "tiniest") and not re.match(things, lower[end:])
@@ -417,16 +425,15 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
 
 
 def _operation(
-    lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...], *, alone: bool
+    lower: str, years: tuple[int, ...], names: tuple[str, ...], *, alone: bool
 ) -> tuple[Operation, tuple[int, ...]]:
-    rate = any("growth rate" in label for label in labels)
     before = patterns.BEFORE.search(lower) is not None
     if before and len(years) == 1:
         years = (years[0] - 1, years[0])
     changes = patterns.GROWTH.search(lower) is not None or before
     if len(years) > 1:
         return "growth", years
-    if changes and not rate and len(names) < 2:
+    if changes and len(names) < 2:
         return "growth", years
     return together(lower, alone=alone) if len(names) > 1 else "lookup", years
 

@@ -32,6 +32,8 @@ TITLE = f"{comparisons.TITLE} · "
 """Start of the titles of comparisons."""
 WORLD = "the world"
 
+ALL = 20
+"""Most countries of an order, in which all are asked for."""
 Kind = Literal["top", "count", "sum", "mean", "median"]
 
 _EDGED = r"(?<![a-z])(?:{})(?![a-z])"
@@ -114,12 +116,14 @@ _SHARE = re.compile(r"(?P<have>\d{1,30}) of \d{1,30} countries have a figure")
 _IGNORED = frozenset(
     "host hold holder home top rank ranked ranking order first best worst name list which country nation state place "
     "land continent region latest newest number going proven known estimated often gets burn produce use has "
-    "large highest lowest largest fewest smallest total combined sum mean average all altogether together across "
-    "inhabitant people sits sit lying most least more less than over under above below exceed many much "
+    "large total combined sum mean average all altogether together across "
+    "inhabitant people sits sit lying more less than over under above below exceed many much "
     "超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 个 "
-    "stan stans 国家 最多 最少 最高 最低 最大 最小 全球 世界 全世界 哪个国家 哪些 排名 三个 五个 "
+    "stan stans 谁 按 国家 全球 世界 全世界 哪个国家 哪些 排名 三个 五个 "
     "two three four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
+
+_PLACING = re.compile(r"[前第]?[\d两三四五六七八九十]+[个位名国]")
 
 
 class Group(Struct, frozen=True, dict=True):
@@ -238,9 +242,9 @@ def asked(q: Question) -> Ranking | None:
     text = (limit.without if limit else q.text).lower()
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
     bare = masked = text
-    place, group = "", next((each for each in groups() if each.pattern.search(text)), None)
+    place, asking, group = "", text, next((each for each in groups() if each.pattern.search(text)), None)
     if group:
-        place = group.name
+        place, asking = group.name, group.pattern.sub(" countries ", text)
         text = bare = " ".join(group.pattern.sub(" ", text).split())
         masked = group.pattern.sub("{c}", masked)
     for name, pattern in _REGIONS:
@@ -250,7 +254,8 @@ def asked(q: Question) -> Ranking | None:
             bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
     if q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
         return None
-    kind, most, first = _kind(text, place)
+    kind, most, first = _kind(asking, place)
+    bare, masked = patterns.ORDERED.sub(" ", bare), patterns.ORDERED.sub(" ", masked)
     if limit and limit.name:
         kind = "count" if _ASKS.search(text) or _COUNT.search(text) else None
     if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may have the union's own figure
@@ -301,11 +306,14 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
         and (_THRESHOLD.search(text) or _SPAN.search(text))
     ):
         return "count", True, 1
+    orders = list(patterns.ORDERED.finditer(text))
+    if orders and (place or "countries" in text):
+        return "top", all(each["ranks"] or each["down"] or each["zh_down"] for each in orders), ALL
     least = _LEAST.search(text)
     most = _MOST.search(text)
     if (most or least) and _ASKS.search(text):
         highest = most is not None and (least is None or most.start() < least.start())
-        return "top", highest, max(1, min(count_of(text), 20))
+        return "top", highest, max(1, min(count_of(text), ALL))
     if most or least or not place or (place == WORLD and "countries" not in text):
         return None, True, 1
     if _MEDIAN.search(text):
@@ -317,7 +325,14 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
 
 def _telling(token: str) -> bool:
     known = any(token in words for words in (_IGNORED, STOP_WORDS, filler()))
-    return not (known or token[0].isdigit() or count_of(token) or rank_of(token) > 1)
+    return not (
+        known
+        or token[0].isdigit()
+        or count_of(token)
+        or rank_of(token) > 1
+        or _PLACING.fullmatch(token)
+        or patterns.SUPERLATIVE.fullmatch(token)
+    )
 
 
 def _unsaid(label: str, words: Sequence[str]) -> bool:

@@ -41,6 +41,7 @@ _WORDS = {
         "top": "**{name}** has {which} {label} in {place}: {value} [{n}].",
         "tied": "{count} countries share {which} {label} in {place}, {value}: {names} [{n}].",
         "tops": "{names} have {which} {label} in {place} [{n}].",
+        "ordered": "In {place}, by {label}, {which} first: {names} [{n}].",
         "ranks": "| Rank in {place} | Country | {label} | Year |",
         "from_last": "| Rank from the bottom in {place} | Country | {label} | Year |",
         "not_ranked": "Territories are not ranked; beyond these are {rows}.",
@@ -129,6 +130,7 @@ _WORDS = {
         "top": "**{name}** 的 {label} 在{place}{which}：{value} [{n}]。",
         "tied": "{place}有 {count} 个国家的 {label} 并列{which}，为 {value}：{names} [{n}]。",
         "tops": "{place}{label}{which}的国家依次是{names} [{n}]。",
+        "ordered": "{place}按{label}排列，{which}的在前：{names} [{n}]。",
         "ranks": "| {place}排名 | 国家 | {label} | 年份 |",
         "from_last": "| {place}倒数排名 | 国家 | {label} | 年份 |",
         "not_ranked": "属地不参加排名；数字更靠前的属地有{rows}。",
@@ -238,7 +240,7 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
     if shown.missing and (shown.limit or not shown.question.relation):
         head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
     memory_note = _memory(verdict.facts, remembered, w)
-    return "\n\n".join([*map(tidy, head), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
+    return "\n\n".join([*dict.fromkeys(map(tidy, head)), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
 
 
 def _understood(question: Question, w: dict[str, str]) -> list[str]:

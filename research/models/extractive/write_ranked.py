@@ -9,7 +9,7 @@ from research._util import glossary
 from research._util.amounts import Amount
 from research.models.extractive import chinese
 from research.models.extractive.evidence import Fact
-from research.models.extractive.rankings import Bound, Row
+from research.models.extractive.rankings import ALL, Bound, Row
 from research.models.extractive.verdict import Ranked
 
 TIED = 8
@@ -63,7 +63,8 @@ def _top(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     rows, first = found.rows, found.rows[0]
     marks = "] [".join(str(n) for n in dict.fromkeys(row.fact.n for row in rows))
     if found.ranking.first > 1:
-        return w["tops"].format(names=chinese.listed([f"**{row.name}**" for row in rows], w), n=marks, **named)
+        said = w["ordered" if found.ranking.first == ALL else "tops"]
+        return said.format(names=chinese.listed([f"**{row.name}**" for row in rows], w), n=marks, **named)
     if found.count > 1:
         names = ", ".join(f"**{row.name}**" for row in rows[:TIED]) + (" …" if found.count > len(rows[:TIED]) else "")
         return w["tied"].format(count=found.count, value=first.fact.value, names=names, n=first.fact.n, **named)
