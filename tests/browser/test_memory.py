@@ -41,7 +41,7 @@ def test_a_note_is_found_by_meaning_edited_removed_and_restored(fresh: App, page
     box = page.get_by_placeholder("Search by meaning or words")
     box.fill("what do people eat in Addis Ababa")
     box.press("Enter")
-    expect(page.locator(".st-key-memory-list").get_by_role("progressbar").first).to_be_visible()
+    expect(page.locator(".st-key-memory-list").get_by_text("Best match")).to_be_visible()
     first = page.locator(".st-key-memory-list").get_by_role("link").first
     expect(first).to_contain_text("injera")
     expect(page).to_have_url(re.compile("q=what"))

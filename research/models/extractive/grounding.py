@@ -26,6 +26,7 @@ from research.models.extractive.question import (
     Question,
     Target,
     implied_by,
+    measured_growth,
     only_total,
     parse,
     together,
@@ -403,7 +404,9 @@ def _measure_only(text: str, operation: str) -> str:
     if operation != "lookup":
         text = _ARITHMETIC.sub(" ", text)
     if operation == "growth":  # of a comparison, *population growth* is the measure
-        text = re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", GROWTH.sub(" ", text)))
+        kept = {match.end("of") + 1 for match in measured_growth().finditer(text) if match[0].endswith("rate")}
+        text = GROWTH.sub(lambda change: change[0] if change.start() in kept else " ", text)
+        text = re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", text))
     return text
 
 

@@ -130,9 +130,16 @@ def parse(text: str, known: tuple[str, ...] = ()) -> Question:
     documents, which are recognised as names without capitals.
     """
     text = " ".join(readable(text).split())
-    if len(patterns.GROWTH.findall(text.lower())) > 1:  # a change of the growth
-        text = re.sub(r"\bgrowth\b(?! rate)", "growth rate", text)
+    if patterns.GROWTH.search(measured_growth().sub(" ", text).lower()):
+        text = measured_growth().sub(r"\g<of> growth rate", text)
     return _parse(text, known)
+
+
+@cache
+def measured_growth() -> re.Pattern[str]:
+    """Matches a growth that is itself a measure, so that it can change: *GDP growth*."""
+    nouns = {each.label.split()[-3] for each in concepts() if each.label.endswith(" growth rate")}
+    return re.compile(rf"\b(?P<of>{'|'.join(sorted(nouns))}) growth(?: rate)?\b", re.I)
 
 
 @lru_cache(maxsize=256)
@@ -173,7 +180,7 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         labels = _implied(mark, labels)
     if borders and not labels and not pick:
         labels = [BORDER.label]
-    operation, years = _operation(lower, years, names, alone=only_total((*words, *beside, *near)))
+    operation, years = _operation(lower, labels, years, names, alone=only_total((*words, *beside, *near)))
     targets = tuple(Target(label, words, beside, near) for label in dict.fromkeys(labels))
     if not targets and (words or not pick):
         targets = (Target(words=words),)
@@ -425,12 +432,13 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
 
 
 def _operation(
-    lower: str, years: tuple[int, ...], names: tuple[str, ...], *, alone: bool
+    lower: str, labels: list[str], years: tuple[int, ...], names: tuple[str, ...], *, alone: bool
 ) -> tuple[Operation, tuple[int, ...]]:
+    rate = any("growth rate" in label for label in labels)
     before = patterns.BEFORE.search(lower) is not None
     if before and len(years) == 1:
         years = (years[0] - 1, years[0])
-    changes = patterns.GROWTH.search(lower) is not None or before
+    changes = patterns.GROWTH.search(measured_growth().sub(" ", lower) if rate else lower) is not None or before
     if len(years) > 1:
         return "growth", years
     if changes and len(names) < 2:

@@ -244,7 +244,7 @@ def asked(q: Question) -> Ranking | None:
     bare = masked = text
     place, asking, group = "", text, next((each for each in groups() if each.pattern.search(text)), None)
     if group:
-        place, asking = group.name, group.pattern.sub(" countries ", text)
+        place, asking = group.name, " ".join(group.pattern.sub(" countries ", text).split())
         text = bare = " ".join(group.pattern.sub(" ", text).split())
         masked = group.pattern.sub("{c}", masked)
     for name, pattern in _REGIONS:
