@@ -32,6 +32,18 @@ def asked(bench: Workbench, question: str) -> RunView:
         ("How many places in Slovenia has UNESCO put on its heritage list?", "World Heritage"),
         ("At what age does a Bosnian woman usually have her first child?", "Mother's mean age at first birth"),
         ("How many Hondurans are there?", "9,529,188"),
+        ("What is the second largest city in Nigeria?", "**4.348 million Kano**"),
+        ("Which neighbours do Germany and Poland share?", ": **Czechia**."),
+        ("What share of India's population is Hindu?", "**Hindu 79.8%**"),
+        ("Is Bolivia landlocked?", "**Yes.**"),
+        ("Is Lima the capital of Peru?", "**Yes.**"),
+        ("Tell me about Tuvalu: area, population, capital and currency.", "**Funafuti**"),
+        ("Give me the internet country code for Bhutan and the share of its people who are online.", "**.bt**"),
+        ("Rank the Baltic states by unemployment rate.", "the highest first: **Estonia**, **Lithuania** and **Latvia**"),
+        ("How did Bangladesh's real GDP growth change from 2022 to 2024?", "**fell by 2.9 percentage points**"),
+        ("肯尼亚的首都是内罗毕吗？", "**是。**"),
+        ("东南亚国家里人口最多的前三名是谁？", "依次是**印度尼西亚**、**菲律宾**和**越南**"),
+        ("us real gdp 2023", "**$24.977 trillion**"),
         ("What do Dominicans pay with?", "of Dominica: **East Caribbean dollars**"),
     ],
 )
@@ -147,7 +159,8 @@ def test_what_is_asked_beside_a_comparison_is_answered_of_its_winner(bench: Work
         "Was Brazil ever ruled by Spain?",
         "Is China as big as Canada?",
         "Is obesity common in Vietnam?",
-        "肯尼亚的首都是内罗毕吗？",
+        "肯尼亚的首都是蒙巴萨吗？",
+        "Is Lima the only capital of Peru?",
     ],
 )
 def test_a_question_for_yes_or_no_that_nothing_calculated_decides_is_refused(bench: Workbench, question: str) -> None:

@@ -36,7 +36,7 @@ from research.models.extractive.ranked import over_all
 from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Finding, Verdict
-from research.models.extractive.whether import settled
+from research.models.extractive.whether import asks_whether, settled
 from research.text import has_cjk
 
 _ABSENT = re.compile(r"^0 km \(landlocked\)")
@@ -45,6 +45,8 @@ _YEARS = re.compile(r"\byears\b|年来|[几多]年|近.年", re.I)
 """Matches a question for the change over all years of a series: *over the last three years*."""
 _EACH_YEAR = re.compile(r"(?<!between )\d{4}年?(?:,? and (?:in )?|, |[和、与及])\d{4}")
 """Matches a question for the figures of several years: *in 2022 and 2023*, not *between 2022 and 2023*."""
+_NEAR = 3
+"""Labels in which what a question for yes or no says is looked for."""
 MAX_FACTS = 40
 """Most facts in a report."""
 
@@ -192,8 +194,9 @@ class Solver:
     def _unclear(self, subjects: Sequence[str]) -> Verdict:
         """Return the facts that come nearest to a question that no label answers."""
         labels = self.question.nearest or tuple(target.label for target in self.question.targets)
-        for subject in subjects[:2]:
-            self.finder.search(f"{subject} {labels[0]}", f"Look for {labels[0]}.")
+        for label in labels[: _NEAR if asks_whether(self.question.text) else 1]:
+            for subject in subjects[:2]:
+                self.finder.search(f"{subject} {label}", f"Look for {label}.")
         if self.finder.actions:
             return self.finder.more()
         self.finder.missing.append(self.question.text)

@@ -2,22 +2,59 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
+from research.models.extractive import chinese
 from research.models.extractive.asked import parts_of
-from research.models.extractive.patterns import COMPARATIVE
-from research.models.extractive.verdict import Verdict
+from research.models.extractive.evidence import Fact
+from research.models.extractive.fitting import bare
+from research.models.extractive.lexicon import filler
+from research.models.extractive.meaning import explained, masked
+from research.models.extractive.patterns import COMPARATIVE, DENIES, SUPERLATIVE, WEIGHS
+from research.models.extractive.places import mentions
+from research.models.extractive.question import Question, Target
+from research.models.extractive.stems import stem
+from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.words import directions
+from research.text import content_tokens, tokens
+
+_PART = re.compile(r"[;,()]")
+_NARROWS = re.compile(
+    rf"{DENIES.pattern}|{SUPERLATIVE.pattern}|{WEIGHS.pattern}|\b(?:only|sole|just|still|ever|always)\b|只|仅|唯一|还"
+)
 
 
 def settled(found: Verdict) -> Verdict:
     """Return a verdict without its findings if the question asks for yes or no and nothing calculated decides it."""
     q = found.question
-    if found.actions or not found.findings or found.ranked or found.holds is not None or not asks_whether(q.text):
+    if found.actions or found.ranked or found.holds is not None or not asks_whether(q.text):
+        return found
+    if fact := _stated(q, [*(finding.fact for finding in found.findings), *found.closest]):
+        return Verdict(q, findings=(Finding(fact.subject, Target(fact.label), fact),), holds=True)
+    if not found.findings:
         return found
     compared = q.operation == "compare" and COMPARATIVE.search(q.text.lower())
     if q.operation == "growth" or compared or (q.operation != "compare" and (found.computed or found.derived)):
         return found
     facts = tuple(dict.fromkeys(finding.fact for finding in found.findings))
     return Verdict(q, missing=(q.text,), closest=facts)
+
+
+def _stated(q: Question, facts: Sequence[Fact]) -> Fact | None:
+    """Return the line of which a part says just what the question asks: *landlocked*, of `0 km (landlocked)`."""
+    asked = {*content_tokens(masked(q.text, " "))} - filler()
+    named = {name for mention in mentions(q.text) for name in mention.names}
+    if len(named) != 1 or q.years or _NARROWS.search(q.text.lower()):
+        return None
+    for fact in (each for each in facts if each.subject in named and each.label and not each.cut):
+        label = explained()[0].get(bare(fact.label), frozenset()) | {*tokens(fact.label)}
+        left = {word for word in asked if word not in label and stem(word) not in label}
+        for part in filter(str.strip, _PART.split(fact.value)):
+            said = {*content_tokens(part)}, {*content_tokens(chinese.value(part.strip()))}
+            if asked in said or (left and left in said):
+                return fact
+    return None
 
 
 def asks_whether(question: str) -> bool:
