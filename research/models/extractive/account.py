@@ -108,10 +108,12 @@ def _found(part: Asked, verdict: Verdict) -> bool:
     found = [finding.target for finding in (*verdict.findings, *verdict.group)]
     wanted = {target.label for target in parse(part.text).targets if target.label}
     said = any(target.asked == part.text or target.label in wanted for target in found)
+    said = said or bool(verdict.ranked and verdict.ranked.label in wanted)
     said = said and not any(label in gap for label in wanted for gap in verdict.missing)
     if verdict.question.operation in ("compare", "sum", "mean") and weighs_only(part.text):
         return bool(verdict.chosen)
-    return not wanted or said
+    lost = any(part.text.strip(" ?？") in gap for gap in verdict.missing)
+    return said or not (wanted or lost)
 
 
 def _weighs(part: Asked) -> bool:

@@ -13,7 +13,8 @@ from research.text import has_cjk
 
 _REFERS = re.compile(
     r"\b(?P<whose>its|their|(?P<hers>his|her))\b|\b(?P<where>there)\b(?! (?:is|are|was|were)\b)|"
-    r"\b(?P<them>them|they|those|these)\b|\b(?:it|(?P<who>she|he)|(?:that|this) (?:country|place|one)|the (?:country|same))\b|"
+    r"\b(?P<them>them|they|those|these)\b|\b(?P<who>she|he|(?:that|this) (?:person|man|woman|leader))\b|"
+    r"\b(?:it|(?:that|this) (?:country|place|one)|the (?:country|same))\b|"
     r"[它其]|他们|她们|那里|当地|该国|这个国家|那个国家",
     re.I,
 )

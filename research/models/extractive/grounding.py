@@ -12,6 +12,7 @@ import msgspec
 from research.models.extractive import items
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import counted, measure_of, with_measure
+from research.models.extractive.followup import refers
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, explained, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
@@ -235,11 +236,16 @@ def _targets(question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     found: list[Target] = []
     nearest: list[str] = []
     for clause in clauses:
-        targets, near = _meant(clause, parse(clause), "lookup")
+        targets, near = ((), ()) if found and _says_no_measure(clause) else _meant(clause, parse(clause), "lookup")
         found += targets or [Target(words=(clause,), lost=True)]
         nearest += near
     kept = () if all(target.lost for target in found) else tuple(dict.fromkeys(found))
     return kept, tuple(dict.fromkeys(nearest))
+
+
+def _says_no_measure(clause: str) -> bool:
+    """Return whether a clause only asks on, of something that it does not name: *and for how long?*"""
+    return not refers(clause) and not mentions(clause) and not {*content_tokens(clause)} - filler()
 
 
 def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target, ...], tuple[str, ...]]:

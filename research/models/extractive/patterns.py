@@ -22,7 +22,8 @@ START, END = r"(?:(?<![a-z0-9])|(?![ -~]))", r"(?:(?![a-z0-9])|(?<![ -~]))"
 """Edges of a word; a Chinese one may stand next to Latin letters, as in `GDP最高`."""
 SUPERLATIVE = re.compile(rf"{START}(?:(?P<most>{MOST})|(?P<least>{LEAST})){END}")
 ORDERED = re.compile(
-    rf"\b(?:from )?(?:the )?(?:(?P<down>(?:{MOST}) to (?:the )?(?:{LEAST}))|(?:{LEAST}) to (?:the )?(?:{MOST}))\b|"
+    rf"\b(?:from )?(?:the )?"
+    rf"(?:(?P<down>(?:{MOST})(?: \w+)? to (?:the )?(?:{LEAST}))|(?:{LEAST})(?: \w+)? to (?:the )?(?:{MOST}))\b|"
     r"从(?:(?P<zh_down>[大高多长]到[小低少短])|[小低少短]到[大高多长])(?:的顺序)?|"
     r"(?P<ranks>\b(?:rank|order|sort)\b(?=.*\bby\b)|怎么排|排[名序列])"
 )

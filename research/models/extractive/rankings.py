@@ -86,7 +86,7 @@ _PLAIN = re.compile(
     r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
     r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
     r"(?: (?:with|that|has|have))*|\b(?:the )?(?:most|highest|largest|biggest|greatest|lowest|least|fewest|smallest|top)\b|"
-    r"(?:是?哪个国家|哪些国家|哪国)的?|最[高低多少大小]|[是？?。]"
+    r"(?:是?哪个国家|哪些国家|哪国)的?|最[高低多少大小]|^\W*列出|[前两三四五六七八九十\d]+[个名位](?:国家)?|[是？?。]"
 )
 """Matches the words of a question that ask for a country, and for the most or least of something."""
 _BAD = re.compile(
@@ -119,7 +119,7 @@ _IGNORED = frozenset(
     "large total combined sum mean average all altogether together across "
     "inhabitant people sits sit lying more less than over under above below exceed many much "
     "超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 个 "
-    "stan stans 谁 按 国家 全球 世界 全世界 哪个国家 哪些 排名 三个 五个 "
+    "stan stans 谁 按 依次 列出 加 起来 加起来 一共 国家 全球 世界 全世界 哪个国家 哪些 排名 三个 五个 "
     "two three four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
 
