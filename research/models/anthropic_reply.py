@@ -140,19 +140,17 @@ class Reply:
         blocks = [self._whole(place) for place in range(len(self._blocks))]
         text = "".join(block.get("text") or "" for block in blocks if block.get("type") == "text")
         reasoning = "".join(block.get("thinking") or "" for block in blocks if block.get("type") == "thinking")
-        calls = list(self._calls.values())
         # Keep the text before the last thinking block too, so that all blocks go back in their order.
         thoughts = [n for n, block in enumerate(blocks) if block.get("type") in THINKING]
         kept = blocks[: thoughts[-1] + 1] if thoughts else []
-        return assembly.completion(
+        said = Completion(
             text,
-            calls,
-            reasoning,
-            _REASONS.get(self.stop_reason, self.stop_reason),
-            self._counted(),
-            position=position,
+            reasoning=reasoning,
+            finish_reason=_REASONS.get(self.stop_reason, self.stop_reason),
+            usage=self._counted(),
             blocks=tuple(block for block in kept if block.get("type") in (*THINKING, "text")),
         )
+        return assembly.with_calls(said, list(self._calls.values()), position)
 
     def _counted(self) -> Usage | None:
         if "input_tokens" not in self._usage:

@@ -435,8 +435,7 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
             response.body,
             suffix,
             url,
-            charset=charset[1] if charset else "",
-            host=httpx2.URL(url).host,
+            served=(charset[1] if charset else "", httpx2.URL(url).host),
             timeout_s=PARSE_S,
             links=links,
         )

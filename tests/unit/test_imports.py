@@ -133,6 +133,13 @@ def test_imports_go_down_and_have_no_cycles() -> None:
     assert sum(len(rooms[room] & PACKAGES) for room in rooms.keys() & PACKAGES) <= 220
 
 
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Count the parameters of a function.  `Annotated` ones declare the options of a plug-in, which the pages offer."""
+    found = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    options = [each for each in found if each.annotation and ast.unparse(each.annotation).startswith("Annotated[")]
+    return len([each for each in found if each.arg not in ("self", "cls")]) - len(options)
+
+
 def test_rooms_classes_and_functions_stay_small() -> None:
     rooms = {room_of(name) for name in NAMES}
     assert rooms <= set().union(*LAYERS)
@@ -144,6 +151,8 @@ def test_rooms_classes_and_functions_stay_small() -> None:
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or 0) - node.lineno + 1
                 long += [f"{path}: {node.name} has {lines} lines"] if lines > limit else []
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (count := parameters(node)) > 6:
+                long.append(f"{path}: {node.name} has {count} parameters")
     assert long == []
     skipped = sum(path.read_text("utf-8").count("# fmt: skip") for path in [*MODULES, *(ROOT / "pages").rglob("*.py")])
     assert skipped <= 20
