@@ -107,7 +107,7 @@ def clip(text: str, limit: int) -> str:
 
 
 def storable(text: str) -> str:
-    """Replace lone surrogates, which stand for undecodable bytes; neither JSON, nor a database or tokenizer accepts them."""
+    """Replace lone surrogates, which come from undecodable bytes; JSON, databases and tokenizers reject them."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

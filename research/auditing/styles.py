@@ -167,7 +167,7 @@ class _Sources:
         return self._numbers[key]
 
     def token(self, references: Iterable[Reference | None]) -> str:
-        """Return the tokens that stand for sources."""
+        """Return the tokens that represent sources."""
         numbers = [self.number(each) for each in references if each is not None]
         return "".join(f"{_OPEN}{n}{_CLOSE}" for n in dict.fromkeys(numbers) if n)
 

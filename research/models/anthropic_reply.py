@@ -74,11 +74,11 @@ class Reply:
         self.stop_reason = ""
         self._blocks: list[Block] = []
         self._open: dict[int | str | None, int] = {}
-        """By index in the stream, the block that began last: gateways give several the same index."""
+        """The latest block for each index in the stream; gateways give several blocks the same index."""
         self._grown: dict[int, dict[str, list[str]]] = {}
-        """The pieces of texts, by the place of their block and by field."""
+        """The pieces of each text, by the position of its block and by field."""
         self._calls: dict[int | None, assembly.Call] = {}
-        """By the place of their blocks."""
+        """The calls, by the position of their block."""
         self._usage: dict[str, Any] = {}
 
     def take(self, event: Event) -> Iterator[Delta]:

@@ -55,11 +55,11 @@ class Filters(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     """Runs with any of these tags."""
     not_tagged: str = ""
-    """Runs without a tag that starts with this."""
+    """Leaves out runs that have a tag with this prefix."""
     since: float | None = None
     """Runs created at this time or later, in seconds since the epoch."""
     origin: str = ""
-    """Runs made from the run of this id."""
+    """Only runs made from the run with this id."""
 
 
 class RunRow(Struct, frozen=True):

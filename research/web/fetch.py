@@ -445,7 +445,7 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
 
 
 def _content(url: str, kind: str, page: FileText, *, private: bool) -> FetchedPage:
-    """Return a page.  Raises `ToolError` for one that stands in front of the content, which must not be cited."""
+    """Return a page.  Raises `ToolError` for one shown before the content, which must not be cited."""
     if page.wall:
         raise ToolError(_told(page.wall, url), "unreadable")
     links = absolute_links(url, page)

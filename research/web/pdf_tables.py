@@ -92,7 +92,7 @@ def _blocks(lines: Sequence[list[_Cell]]) -> Iterator[list[list[_Cell]]]:
 
 
 def _rows(block: Sequence[list[_Cell]]) -> Rows:
-    """Return the cells by their columns; none if some are over several columns, or it is prose."""
+    """Return the cells of each row by column; no rows if a cell spans columns, or the block is prose."""
     spans: list[tuple[int, int]] = []
     for cell in sorted((cell for line in block for cell in line), key=lambda cell: cell.start):
         if spans and cell.start < spans[-1][1]:

@@ -85,7 +85,7 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     wall: Wall = ""
     """What a page shows in place of its content; html only."""
     thin: bool = False
-    """Whether a page of the web says so little that it may stand in place of its content."""
+    """Whether a web page says so little that its content may be missing."""
     refresh: str = ""
     """The address that a page sends its reader to, as written; html only."""
     notes: tuple[str, ...] = ()

@@ -145,7 +145,7 @@ def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
     """Return `Recipe.judge`; a model that is named as the judge gets the role instead.  Raises `ConfigError`."""
     named, own = {"judge", "verify"} & roles.keys(), endpoints.judges(host.settings, model)
     usual = "all" if host.settings.judge == "all" else UNCERTAIN
-    # A model that is named for the role counts more than the settings; `auto` is what earlier versions called the usual.
+    # A model named for the role overrides the settings; earlier versions called the default `auto`.
     wanted = usual if wanted == "auto" or (named and not wanted) else wanted or host.settings.judge
     if wanted == "off":
         return "off" if named or own or host.settings.verifier else ""
@@ -229,7 +229,7 @@ def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_of(host: Host, rest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the day of which pages are read, if there is one.  Raises `ConfigError` without an archive."""
+    """Return `as_of`, the day whose version of each page is read, if given.  Raises `ConfigError` without an archive."""
     if not rest.get("as_of"):
         return {}
     if not host.settings.archive_url:

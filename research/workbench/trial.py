@@ -172,7 +172,7 @@ COLUMNS: Final = ("model", "tools", *Trial(endpoint="", model="", at=0, ok=True)
 
 
 def cells(found: Trial) -> list[str]:
-    """Return what stands in the columns of the table for a trial."""
+    """Return the cells of a trial, one for each column of the table."""
     words = {True: "yes", False: "no", None: ""}
     day = time.strftime("%Y-%m-%d", time.gmtime(found.at))
     worked = [words[each] for each in (found.ok, *found.also.values())]

@@ -247,7 +247,7 @@ class _Reader:
         return self._tokens[think].start if think is not None and reopened is not None and reopened < close else None
 
     def unread(self) -> Reading:
-        """Return that a reply in another markup could not be read; what stands inside it is text."""
+        """Return that a reply in another markup could not be read; its content is text."""
         self.found = Found(self._tools)
         return self.reading()
 

@@ -534,7 +534,7 @@ def _shared(verdict: Verdict, w: dict[str, str]) -> str:
 
 
 def _of_all(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> str:
-    """Return how the chosen one of several stands in their order; the table below it has the sources."""
+    """Return the rank of the chosen one among several; the table below has the sources."""
     q, best = verdict.question, next(f for f in members if f.subject == verdict.chosen)
     return w["of"].format(
         count=len(members),
