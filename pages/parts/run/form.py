@@ -104,9 +104,7 @@ def _tools(bench: Workbench) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
     scholar: tuple[str, ...] = Recipe().scholar
     if "scholar" in tools:
-        scholar = _several(
-            "scholar", t("Papers from"), scholars(bench.settings), scholar, t("Searched over the network.")
-        )
+        scholar = _several("scholar", t("Papers from"), scholars(), scholar, t("Searched over the network."))
         if not scholar:
             wrong(t("The scholar tool has no service to search: choose one, or turn the tool off."))
         _set_up(bench, scholar)

@@ -31,7 +31,7 @@ def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading
     text = without_channels(text)
     reader = _Reader(text, tools, finish_reason)
     reader.walk()
-    if foreign(reader.words, tools):
+    if foreign(reader.words):
         return _leaked(reader, tools) or reader.unread()
     inner = unfenced(reader.words)
     if not reader.acted and inner != reader.words:
