@@ -82,20 +82,24 @@ def checked(
     _check_tools(host, tools, rest)
     _check_memory(rest.get("remember", "off"), rest.get("recall", 0))
     _known("plan", rest.get("plan", ""), PLANS)
-    rest |= _policy(host, rest.pop("framework", defaults.FRAMEWORK), rest.pop("context", None), sides)
+    policy, strategy = _policy(host, rest.pop("framework", defaults.FRAMEWORK), rest.pop("context", None))
     name = model or host.settings.model
     roles, readers = dict(rest.pop("roles", {})), rest.pop("readers", ())
-    budget = _budget(rest.pop("budget", None))
+    budget = rest.pop("budget", None)
     _check_roles(roles)
     chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
         host.model(each)
     reads = any(plugins.tool.get(name).library for name in tools)
     recipe = Recipe(
+        framework=policy.id,
+        framework_options=policy.parse(sides["framework"]),
+        context=strategy.id,
+        context_options=strategy.parse(sides["context"]),
         model=name,
         tools=tuple(tools),
         search=tuple(search),
-        budget=budget,
+        budget=_budget(budget),
         folders=_folders(host, folders, search if reads else (), as_of=bool(rest.get("as_of"))),
         roles=roles,
         judge=chosen,
@@ -176,8 +180,8 @@ def _sides(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return sides
 
 
-def _policy(host: Host, framework: str, context: str | None, sides: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return framework and context strategy (None: the framework's own) with their options.  Raises `ConfigError`."""
+def _policy(host: Host, framework: str, context: str | None) -> tuple[plugins.Framework, plugins.ContextStrategy]:
+    """Return framework and context strategy (None: the framework's own).  Raises `ConfigError`."""
     policy = plugins.framework.get(framework)
     strategy = plugins.context.get(context := context or policy.default_context)
     if policy.command and host.settings.user:
@@ -186,12 +190,7 @@ def _policy(host: Host, framework: str, context: str | None, sides: Mapping[str,
         )
     if context in policy.refuses:
         raise ConfigError(f"framework {framework!r} with context {context!r}: {policy.refuses[context]}")
-    return {
-        "framework": framework,
-        "framework_options": policy.parse(sides["framework"]),
-        "context": context,
-        "context_options": strategy.parse(sides["context"]),
-    }
+    return policy, strategy
 
 
 def _tools(host: Host, search: Sequence[str], folders: Sequence[str | Path] | None) -> Sequence[str]:
