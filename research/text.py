@@ -67,6 +67,11 @@ def without_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
+def words_alone(text: str) -> str:
+    """Return a text without case and punctuation, to compare titles and questions."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
 def content_tokens(text: str) -> tuple[str, ...]:
     """Return the tokens that are not stop words."""
     return tuple(token for token in tokens(text) if token not in STOP_WORDS)
@@ -99,6 +104,11 @@ def clip(text: str, limit: int) -> str:
         return text
     head = text[: limit - 1]
     return head[: head.rfind(" ")] + "…" if " " in head[limit // 2 :] else head + "…"
+
+
+def storable(text: str) -> str:
+    """Replace lone surrogates, which come from undecodable bytes; JSON, databases and tokenizers reject them."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def one_line(text: str) -> str:

@@ -387,15 +387,15 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     short: str = ""
     """The answer in one line, if the model says it."""
     parts: tuple[Part, ...] = ()
-    """What the model says that the question asks for, and of each whether it was found."""
+    """The parts of the question as the model lists them, each with whether it was found."""
 
 
 Verdict = Literal["supported", "calculated", "partial", "unverified", "unsupported", "contradicted", "dead"]
 """What is known about a cited statement.
 
-`supported` and `contradicted` are said only where they are right at least nine times in ten.  `calculated`: the figures
-follow from the cited ones by the formula in the reason.  `unverified`: nobody who can judge it has.  `dead`: no source has
-the number.  `partial` and `unsupported` are said by models, and in runs of earlier versions.
+`supported` and `contradicted` are given only where they are right at least nine times in ten.  `calculated`: the figures
+follow from the cited ones by the formula in the reason.  `unverified`: neither the rules nor a judge could decide.  `dead`:
+no source has the number.  Only models give `partial` and `unsupported`; runs of earlier versions have them too.
 """
 
 

@@ -20,7 +20,7 @@ from research.events.events import (
     ToolStarted,
 )
 from research.events.recipe import Budget, Recipe
-from research.store import Store
+from research.store import RunRow, Store
 from research.types import Citation, Message, Observation, Reply, Source, ToolCall, Usage
 
 QUESTION = "What do the two hundred chapters of the chronicle say?"
@@ -76,7 +76,7 @@ class LongRun:
 
     def __init__(self, store: Store, run_id: str, question: str = QUESTION, recipe: Recipe = RECIPE) -> None:
         self.store, self.run_id, self._seq, self._round = store, run_id, -1, 0
-        store.create(run_id, question, recipe)
+        store.create(RunRow(run_id, question, recipe))
         self.add([RunStarted(question=question, recipe=recipe)])
 
     def add(self, events: list[Event] | Iterator[Event]) -> float:

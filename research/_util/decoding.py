@@ -7,10 +7,15 @@ once).  Here one thread inspects each type, under a lock; decoding is faster, to
 
 from __future__ import annotations
 
+import os
 import threading
-from typing import Any, TypeVar, overload
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar, cast, overload
 
 import msgspec
+
+from research.errors import ConfigError
 
 T = TypeVar("T")
 
@@ -39,6 +44,23 @@ def loosely(value: object, kind: type[T]) -> T | None:
         return convert(value, kind, strict=False)
     except msgspec.ValidationError:
         return None
+
+
+def saved(path: Path, kind: type[T], remedy: str) -> dict[str, T]:
+    """Return what a file has by name; nothing if there is no file.  Raises `ConfigError` if it is damaged."""
+    try:
+        return cast(dict[str, T], decode(path.read_bytes(), dict[str, kind]))  # type: ignore[valid-type]
+    except FileNotFoundError:
+        return {}
+    except (OSError, msgspec.DecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}; delete it and {remedy}") from error
+
+
+def save(path: Path, values: Mapping[str, object]) -> None:
+    """Replace the file at once, so that a reader never sees half of it."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(values)))
+    temporary.replace(path)
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:

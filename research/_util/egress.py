@@ -46,7 +46,7 @@ class Egress:
         return self.scope == "offline" or (self.scope == "private" and (self._declared or self._seen()))
 
     def admit(self, host: str, *, near: bool) -> None:
-        """Raise `StaysHere` if nothing may be sent to this host; `near`: it is marked local, and what it gets stays here."""
+        """Raise `StaysHere` if nothing may be sent to this host; `near`: it is marked as local, so the data stays here."""
         if not self.restricted or (near and self.scope != "offline"):
             return
         if self.scope == "offline":

@@ -44,7 +44,7 @@ def chinese_label(label: str) -> str:
 
 @cache
 def english_label(term: str) -> str:
-    """Return the label that a Chinese term stands for, or the term itself."""
+    """Return the English label of a Chinese term, or the term itself."""
     return next((label for label, chinese in terms("label").items() if chinese == term), term)
 
 
@@ -82,7 +82,7 @@ def _territories() -> dict[str, tuple[str, str]]:
 
 @cache
 def english_labels() -> dict[str, str]:
-    """Return the label that each Chinese term stands for; a term may lack the word for an amount or the whole."""
+    """Return the English label of each Chinese term; a term may lack the word for an amount or the whole."""
     found = {term: english_label(term) for term in terms("label").values()}
     return {term.rstrip("额量").removeprefix("总"): label for term, label in found.items()} | found
 

@@ -1,7 +1,7 @@
-"""Asking the judge: after the rules, a language model or a verifier sees the statements of the report with their passages.
+"""Ask the judge: after the rules, a language model or a verifier reads each statement of the report beside its passages.
 
-The report stands with the verdicts of the rules before the judge is asked.  A language model reads several batches at once,
-each as a sub-agent, so that a resumed run finds every reply again whatever the order in which they came.
+The report is saved with the verdicts of the rules before the judge is asked.  A language model reads several batches at
+once, each as a sub-agent, so that a resumed run finds every reply again, in whatever order they came.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from research.agent import prompts
 from research.errors import ConfigError, FormatError
 from research.events.recipe import FOLDERS, Recipe
 from research.plugins import tool_of
+from research.text import words_alone
 from research.types import Part, PlanItem
 
 MOST = 20
@@ -123,18 +124,14 @@ def done(items: Sequence[PlanItem], parts: Sequence[Part], language: str) -> tup
     """
     if not parts:
         return ()
-    said = {_words(part.text): part for part in parts}
+    said = {words_alone(part.text): part for part in parts}
     in_order = parts if len(parts) == len(items) else (None,) * len(items)
     silent = prompts.text("plan/unsaid", language)
     return tuple(
         Part(item.question, found.status, found.reason) if found else Part(item.question, "not_found", silent)
         for item, other in zip(items, in_order, strict=True)
-        for found in [said.get(_words(item.question), other)]
+        for found in [said.get(words_alone(item.question), other)]
     )
-
-
-def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 def with_plan(report: str, parts: Sequence[Part], language: str) -> str:

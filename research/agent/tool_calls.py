@@ -223,7 +223,7 @@ class ToolCalls:
 
 
 def _same(call: ToolCall) -> str:
-    """Return what equal calls have in common: a query counts without case, punctuation and order of words."""
+    """Return a key that equal calls share; it ignores the case, punctuation and word order of a query."""
     arguments = dict(call.arguments)
     if isinstance(query := arguments.get("query"), str):
         arguments["query"] = sorted(re.findall(r"\w+", query.casefold())) or query

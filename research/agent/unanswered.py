@@ -9,7 +9,7 @@ from research.text import as_words, clip
 from research.types import Outcome, ToolCall
 
 TRIED = 20
-"""Most calls that the report of a run without sources lists."""
+"""Maximum number of calls listed in the report of a run without sources."""
 
 
 def without_sources(run: Run, outcome: Outcome, words: str) -> str:

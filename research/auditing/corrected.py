@@ -71,13 +71,13 @@ def _line(line: str, raw: Mapping[str, AuditedStatement]) -> Line:
     if line.strip().startswith("|"):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         row = raw.get(row_text(cells))
-        return Line(tuple(_row(cells, row)) if row and row.verdict in FAILS else (Piece(line),))
+        return Line(tuple(_row(cells)) if row and row.verdict in FAILS else (Piece(line),))
     lead = _LEAD.fullmatch(line)
     bullet, text = (lead[1], lead[2]) if lead else ("", line)
     return Line(tuple(_sentences(text, raw)), bullet=bullet)
 
 
-def _row(cells: list[str], row: AuditedStatement) -> Iterator[Piece]:
+def _row(cells: list[str]) -> Iterator[Piece]:
     for cell in cells:
         yield Piece("| ")
         yield Piece(cell, "deleted" if re.search(r"\w", cell) else "")

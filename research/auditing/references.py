@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from research.citations import shelf
+from research.citations.marks import SUPERSCRIPT
 from research.text import clip, without_accents
 
 URL = re.compile(r"https?://[^\s<>\"'“”‘’）】」，。、；]+", re.I)
@@ -22,7 +23,6 @@ _NUMBER = re.compile(
     r"<sup>\s{0,9}\[?(\d{1,4})\]?\s{0,9}</sup>|([¹²³⁰⁴-⁹]{1,4})|\[(?:source|ref(?:erence)?|来源|文献)\s{0,9}(\d{1,4})\])\s{0,9}[:.]?\s{0,9}",
     re.I,
 )
-_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _QUOTED = re.compile(r"[“\"«「《]([^”\"»」》]{6,300})[”\"»」》]|(?<!\w)[*_]{1,2}([^*_]{8,300})[*_]{1,2}")
 _NOISE = re.compile(
     r"\b(?:accessed|retrieved|last accessed|viewed|available at|available from|archived)\b(?: (?:on|from))?[^.;]{0,60}|"
@@ -91,7 +91,7 @@ def number_of(line: str) -> tuple[str, str]:
     match = _NUMBER.match(line)
     if match is None:
         return "", re.sub(r"^\s{0,9}[-*•]\s{1,9}", "", line).strip()
-    return next(filter(None, match.groups())).translate(_SUPERSCRIPT), line[match.end() :].strip()
+    return next(filter(None, match.groups())).translate(SUPERSCRIPT), line[match.end() :].strip()
 
 
 def clean_url(url: str) -> str:

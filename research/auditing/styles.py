@@ -25,7 +25,7 @@ from research.citations.marks import (
     without_marks,
 )
 from research.quantities import quantities
-from research.text import content_tokens, has_cjk
+from research.text import content_tokens, has_cjk, words_alone
 
 LONGEST = 2_000_000
 """Characters of a report that are read; about 700 pages."""
@@ -147,7 +147,7 @@ class _Sources:
         self._entries: dict[str, Reference] = {each.label: each for each in reversed(parts.entries) if each.label}
         if parts.entries and not self._entries:  # a list without numbers, cited by number
             self._entries = {str(n): each for n, each in enumerate(parts.entries, 1)}
-        self._titles = {_plain(each.title): each for each in parts.entries if each.title}
+        self._titles = {words_alone(each.title): each for each in parts.entries if each.title}
         self._people = AuthorYear(parts.entries)
 
     def number(self, reference: Reference) -> int:
@@ -167,7 +167,7 @@ class _Sources:
         return self._numbers[key]
 
     def token(self, references: Iterable[Reference | None]) -> str:
-        """Return the tokens that stand for sources."""
+        """Return the tokens that represent sources."""
         numbers = [self.number(each) for each in references if each is not None]
         return "".join(f"{_OPEN}{n}{_CLOSE}" for n in dict.fromkeys(numbers) if n)
 
@@ -202,7 +202,7 @@ class _Sources:
             return self.token([self._entries[number[1]]])
         if number:
             return self.token([_missing(number[1])]) if dagger or match[1] else match[0]
-        if not dagger and _plain(words) not in self._titles and not URL.search(words):
+        if not dagger and words_alone(words) not in self._titles and not URL.search(words):
             return match[0]
         return self.token(self.named(f"{words} {rest}" if URL.search(rest) else words))
 
@@ -278,7 +278,7 @@ class _Sources:
 
     def _titled(self, text: str) -> str:
         def title(match: re.Match[str]) -> str:
-            found = self._titles.get(_plain(match[1]))
+            found = self._titles.get(words_alone(match[1]))
             return self.token([found]) if found else match[0]
 
         return _TITLED.sub(title, text) if self._titles else text
@@ -300,7 +300,7 @@ class _Sources:
         links = [self._target(each) for each in LINK.finditer(text)]
         if found := [each for each in links if each is not None]:
             return found
-        if known := self._titles.get(_plain(text)):
+        if known := self._titles.get(words_alone(text)):
             return [known]
         numbers = re.fullmatch(r"[\[(]?(\d{1,3}(?:\s{0,9}[,;]\s{0,9}\d{1,3})*)[\])]?\.?", text.strip())
         if numbers:
@@ -311,7 +311,7 @@ class _Sources:
             else [text]
         )
         parsed_ = [parsed(piece) for piece in pieces if re.search(r"\w{2}", piece)]
-        return [self._titles.get(_plain(each.title)) or each if not each.url else each for each in parsed_]
+        return [self._titles.get(words_alone(each.title)) or each if not each.url else each for each in parsed_]
 
 
 def _with_source_lines(body: str, found: _Sources) -> str:
@@ -356,10 +356,6 @@ def _covered(block: str, token: str) -> str:
 def _missing(label: str) -> Reference:
     """Return the source of a number that no entry has."""
     return Reference(label=label, text=f"[{label}]")
-
-
-def _plain(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
 
 
 Token = Callable[[Iterable[Reference | None]], str]

@@ -118,7 +118,7 @@ def _ordered(claim: Told, cells: Sequence[Cell]) -> bool:
 
 
 def denied(claim: Told, cells: Sequence[Cell]) -> bool:
-    """Return whether the figures of what stands before a word such as `than` and behind it differ and can be compared."""
+    """Return whether the figures before and after a word such as `than` differ and can be compared."""
     if len(cells) != 2 or has_cjk(claim.text):
         return False
     a, b = (cell.quantity for cell in cells)

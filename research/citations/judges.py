@@ -1,4 +1,4 @@
-"""`Judges`: the verifiers of this installation, their thresholds, and what they said before."""
+"""`Judges`: the verifiers of this installation, their thresholds, and their earlier verdicts."""
 
 from __future__ import annotations
 

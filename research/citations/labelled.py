@@ -41,12 +41,12 @@ _SHARE = re.compile(r"\b100(?:\.0+)?\s*\*|\*\s*100\b")
 """How a query calculates a percentage."""
 _UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
-"""What stands before the 1,000 of `births per 1,000 people`, which is a unit."""
+"""Matches the words before the 1,000 of `births per 1,000 people`, which is a unit."""
 _PER = re.compile(r"\bper (1,?000|100,?000)\b")
 _WORDS = sorted((word for word in SCALES if len(word) > 3 or has_cjk(word)), key=len, reverse=True)
 _PER_WORD = re.compile(rf"(?:\bper |[每/])({'|'.join(_WORDS)})(?![a-z米克瓦卡分])", re.I)
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
-"""What stands before the people of `per 100 people`."""
+"""Matches the words before the people of `per 100 people`."""
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re.I)
 """What the corner of a table, or a row of its head, says of all figures among other words."""
 _MONEY = ("usd", "eur", "gbp", "cny", "jpy")
@@ -89,7 +89,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def short(self) -> frozenset[str]:
-        """The label without the end of it that a claim need not have, if what is left has two words."""
+        """The label without the ending that a claim may omit, if at least two words remain."""
         parts = self.written.split(",")
         head = words(" ".join(pattern("where").split(part)[0] for part in parts))
         return own if len(own := self.label & head) > 1 and not self.how else self.label
@@ -101,7 +101,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def per(self) -> int:
-        """What this is per: 100 for a percentage, 1,000 for `deaths/1,000 population`, 1 for an amount."""
+        """The base of a rate: 100 for a percentage, 1,000 for `deaths/1,000 population`; 1 for an amount."""
         rate = _PER.search(self.around)
         return 100 if self.quantity.unit == "%" else int(rate[1].replace(",", "")) if rate else 1
 
@@ -385,7 +385,7 @@ def _in_english(text: str, names: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=256)
 def _english(names: tuple[str, ...]) -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return the English of Chinese labels, cities and names, and a pattern of these: 罗马尼亚 begins like 罗马."""
+    """Return the English of Chinese labels, cities and names, and a pattern that prefers the longest: 罗马尼亚 to 罗马."""
     found = {term: name for name, term in terms("city").items()} | english_labels()
     found |= {term: term for term in listed("per") if len(term) > 2 and has_cjk(term)}  # not the 人口 of 人口密度
     found |= {term: name for name in names for term in chinese_places(name)}
@@ -449,9 +449,9 @@ def listed_for(cell: Cell, text: str) -> Cell:
 
 
 def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozenset[str] = frozenset()) -> Match | None:
-    """Return the labelled figures that a claim is about; None if it says anything else or is not clear about them.
+    """Return the labelled figures that a claim is about; None if it says anything else, or if they are ambiguous.
 
-    `context` is the heading above the claim, which may be the name of whose figures they are; `extra` are words that it may have.
+    `context` is the heading above the claim, which may name the subject; `extra` are further words allowed in the claim.
     """
     scope = [cell for cell in cells if cell.label <= words(claim.text)]
     names = mentioned(claim.text, scope) or [

@@ -48,7 +48,7 @@ _LOST = re.compile(
 _ROUND = re.compile(r"\s{1,9}\(\d{1,3}\)(?=\s{0,9}(?:[.。,，;；]|$))", re.M)
 """A mark such as `(1)`, where a text has no other."""
 _RANGE = re.compile(r"(\d{1,9})(?:\s{0,9}[-–—~～至][^\d,，、;；&]{0,30}(\d{1,9}))?")
-_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _FENCE = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 
@@ -99,7 +99,7 @@ def _canonical(match: re.Match[str]) -> str:
     if MARK.fullmatch(match.group()):
         return match.group()
     found: list[int] = []
-    for ends in _RANGE.findall(match[match.lastindex or 0].translate(_SUPERSCRIPT)):
+    for ends in _RANGE.findall(match[match.lastindex or 0].translate(SUPERSCRIPT)):
         first, last = int(ends[0]), int(ends[1] or ends[0])
         found += range(first, last + 1) if first <= last <= first + 20 else (first, last)
     return f"[{', '.join(map(str, found))}]"

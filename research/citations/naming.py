@@ -27,7 +27,7 @@ class Named(Struct, frozen=True):
     line: str
     subject: frozenset[str]
     around: frozenset[str]
-    """Words that may stand beside the subject: the head of its column."""
+    """Words allowed beside the subject: the head of its column."""
     labels: tuple[frozenset[str], ...]
     """The words of a label, whole and of its last part alone; a claim has those of one."""
     value: str

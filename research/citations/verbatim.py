@@ -182,7 +182,7 @@ def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[
 
 
 def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
-    """Return a claim whole, and without the title of its source: `France: …`, `Climate of France: …`, `“…” (Otters)`."""
+    """Return the tokens of a claim, with and without its source's title: `France: …`, `Climate of France: …`, `“…” (Otters)`."""
     whole = tokens_of(claim)
     keys = [each.key for each in whole]
     found = [whole]

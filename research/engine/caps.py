@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from research import plugins
+from research.engine.rate_limit import named_numbers
 from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Event, Rejected, Replied
 from research.ops import disk_usage
@@ -88,16 +89,11 @@ def parse_caps(text: str) -> dict[str, float]:
     """Return the caps by name, from text such as `runs_per_day=50,usd_per_day=5` or `none`.  Raises `ConfigError`."""
     found: dict[str, float] = {}
     text = "" if text.strip() == "none" else text
-    for part in filter(None, (each.strip() for each in text.split(","))):
-        name, _, number = (each.strip() for each in part.partition("="))
+    for part, name, value in named_numbers(text):
         if name not in WORDS:
             raise ConfigError(f"{SETTING}: unknown cap {name!r}; known: {', '.join(WORDS)}")
         if name in found:
             raise ConfigError(f"{SETTING}: {name} is given twice; keep one")
-        try:
-            value = float(number)
-        except ValueError:
-            value = -1.0
         if not 0 <= value < float("inf"):
             raise ConfigError(f"{SETTING}: {part!r}: write NAME=NUMBER, where NUMBER is 0 or more")
         found[name] = value

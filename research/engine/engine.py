@@ -38,7 +38,7 @@ from research.events.recipe import Recipe
 from research.events.view import fold
 from research.store import Origin, RunRow, Store
 from research.text import within
-from research.types import PlanItem
+from research.types import PlanItem, Status
 
 ENDED = ("completed", "stopped", "failed")
 """Statuses of runs that can never get another event."""
@@ -164,10 +164,10 @@ class ThreadEngine:
         self, run_id: str, question: str, recipe: Recipe, events: list[Event], origin: Origin | None, here: bool
     ) -> RunHandle:
         run = self._run(question, recipe, Journal(events))
-        queued = not here and self._queue is not None
+        status: Status = "running" if here or self._queue is None else "queued"
         with self._caps.new_run():
             # Saved before anything happens, so that any process can continue the run from here.
-            self._store.create(run_id, run.question, recipe, origin=origin, queued=queued, events=events)
+            self._store.create(RunRow(run_id, run.question, recipe, status, origin=origin), events)
         self._driver.log(events[-1:])
         return self._handle(run_id, _chain(events, self._driver.drive(run, run_id)), here)
 

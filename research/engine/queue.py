@@ -37,7 +37,7 @@ SCHEMA = "workbench_queue"
 VERSION = "1"
 """The application version of entries.  DBOS would use a hash of the source, and ignore older entries after an upgrade."""
 POLL_S = 0.25
-"""Seconds between two looks of a worker for an entry."""
+"""How often a worker looks for an entry, in seconds."""
 TAKEN_S = 3.0
 """An entry taken within this time is not lost: its worker may not have sent a heartbeat yet."""
 KEEP_ENDED_S = 3_600.0

@@ -23,7 +23,7 @@ from research.evaluation.plans import Evaluation, Plan, version_of
 from research.evaluation.recipes import Candidate
 from research.evaluation.records import Row
 from research.evaluation.repeating import DOCUMENTS, QUESTIONS, code_hash, command, questions_jsonl
-from research.evaluation.report import label, markdown, title
+from research.evaluation.report import caps_of, label, markdown, title
 from research.evaluation.row_exports import expected
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView, fold
@@ -109,11 +109,10 @@ def _questions(plan: Plan, private: bool, keys: Collection[str]) -> str:
 
 def _method(plan: Plan, keys: Collection[str]) -> str:
     recipe = plan.candidates[0].recipe
-    caps = {"tokens": recipe.budget.tokens, "USD": recipe.budget.usd, "seconds": recipe.budget.seconds}
     facts = {
         "Trials": f"{plan.trials} of each question with each recipe",
         "Seed": "none sent" if plan.seed is None else f"{plan.seed}; each row has the seed that was made from it",
-        "Budget of a run": ", ".join(f"{cap:g} {unit}" for unit, cap in caps.items() if cap is not None) or "no caps",
+        "Budget of a run": caps_of(plan),
         "Documents": Path(plan.corpus.folder).name
         if plan.corpus.folder
         else "the library or the web, as the recipes say",

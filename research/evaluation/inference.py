@@ -22,9 +22,9 @@ _DRAWS = 20_000
 _SEED = 20_261_125
 
 
-def wilson(successes: float, n: int, level: float = LEVEL) -> tuple[float, float]:
+def wilson(successes: float, n: int) -> tuple[float, float]:
     """Return Wilson's interval for the share `successes / n`."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     share, shrink = successes / n, 1 + z * z / n
     middle = (share + z * z / (2 * n)) / shrink
     half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / shrink

@@ -313,15 +313,20 @@ def _by_kind(plan: Plan, rows: Sequence[Row]) -> dict[str, list[Row]]:
     return found
 
 
-def _scope(plan: Plan, found: Evaluation) -> str:
+def caps_of(plan: Plan) -> str:
+    """Return the budget of each run in words."""
     budget = plan.candidates[0].recipe.budget
     caps = {"tokens": budget.tokens, "USD": budget.usd, "seconds": budget.seconds}
+    return ", ".join(f"{cap:g} {unit}" for unit, cap in caps.items() if cap is not None) or "no caps"
+
+
+def _scope(plan: Plan, found: Evaluation) -> str:
     words = [f"{len(plan.questions)} questions, the same corpus and budget for all recipes"]
     if plan.trials > 1:
         words[0] = (
             f"{len(plan.questions)} questions, {plan.trials} trials each, the same corpus and budget for all recipes"
         )
-    words[0] += f" ({', '.join(f'{cap:g} {unit}' for unit, cap in caps.items() if cap is not None) or 'no caps'})."
+    words[0] += f" ({caps_of(plan)})."
     words.append(f"Dataset version {version_of(plan.questions)}.")
     words += [*_world(plan, found), *_unspent(plan, found), *_judge(plan, found)]
     if leaks := sum(bool(row.scores.leaked) for rows in found.rows.values() for row in rows):

@@ -1,4 +1,4 @@
-"""Where in its document each quote of a source stands: a number of the report may stand for several pages or cells."""
+"""The place of each quote in its document: one citation number may refer to several pages or cells."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     """Only web sources published on this day or later, as ISO date; empty: no limit."""
     until: str = ""
     as_of: str = ""
-    """Pages are read as the archive of `WORKBENCH_ARCHIVE` has them of this day, or the last one before; empty: as they are."""
+    """Pages are read from `WORKBENCH_ARCHIVE`, in their last copy up to the end of this day; empty: as they are now."""
     prompts: str = ""
     """Hash of the prompt files that the run was started with."""
     world: str = ""

@@ -122,7 +122,7 @@ class RunView(PlanView, AuditView):
     removed: tuple[str, ...] = ()
     short: str = ""
     parts: tuple[Part, ...] = ()
-    """These five as in `RunFinished`; while a judge reads the finished report, `citations` are the verdicts known so far."""
+    """`citations` to `parts` as in `RunFinished`; while a judge reads the report, `citations` has the verdicts known so far."""
     sent: tuple[Sent, ...] | None = None
     """What left this machine, by host; None while the run works, and in runs of earlier versions."""
     error: str = ""

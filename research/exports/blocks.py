@@ -47,11 +47,11 @@ _END_OF_LINE = "\x0b"
 _UNCITED = "uncited"
 """Key of the statements without a source in the parser's environment."""
 _UNSOURCED = "\ue003"
-"""Stands behind a statement without a source; `visible` leaves no such character in a text."""
+"""Follows a statement without a source; `visible` removes it from other text."""
 _LINES = 60
 """Maximum number of lines of a formula."""
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
-"""The letters of footnotes; Unicode has no raised q that fonts know."""
+"""Letters that number footnotes, without q: no font has a superscript q."""
 _NUMBERED = re.compile(r"\[[\d\s,，、^-]*\]")
 """What could be a citation mark."""
 _BOX = re.compile(r"\[([ xX])\](?: |$)")
@@ -243,7 +243,7 @@ def _parser() -> MarkdownIt:
 
 
 def _with_uncited(tokens: Sequence[Token], uncited: Collection[str]) -> Iterator[tuple[Token, str]]:
-    """Yield each paragraph, heading and cell with its text, in which a sign stands behind each statement in `uncited`."""
+    """Yield each paragraph, heading and cell with its text, with a sign after each statement in `uncited`."""
     row: list[Token] = []
     opened = ""
     for token in tokens:

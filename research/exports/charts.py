@@ -66,7 +66,7 @@ class Chart(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the title, with the unit where the figures stand without it: on the axis of lines."""
+        """Return the title, with the unit where the figures lack it: on the axis of a line chart."""
         return f"{self.title} ({self.unit})" if self.unit and self.kind == "lines" else self.title
 
     @property

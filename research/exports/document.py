@@ -109,7 +109,7 @@ class Drawn(Struct, frozen=True):
 
     title: str
     picture: bytes
-    """A PNG file without the title, which stands above it."""
+    """A PNG file without the title, which is shown above it."""
     told: str
     """The figures in one line, for readers who do not see the picture."""
     table: Table | None

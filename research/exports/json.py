@@ -147,7 +147,7 @@ def _optional(view: RunView) -> dict[str, Any]:
 
 
 def _plan(view: RunView) -> dict[str, Any]:
-    """Return the plan; at the end, each item with whether the report answers it."""
+    """Return the plan; once the run has ended, each item says whether the report answers it."""
     done = {part.text: {"status": part.status, "reason": part.reason} for part in view.plan_done}
     items = [
         {"question": item.question, "sources": list(item.sources), **done.get(item.question, {})} for item in view.plan

@@ -53,7 +53,7 @@ def _joins(letter: str, ends: tuple[bool, bool]) -> bool:
 
 
 def _private(alef: str) -> str:
-    """Return a character that stands for lam with this alef until its shape is known."""
+    """Return a placeholder for lam with this alef until its shape is known."""
     return chr(0xE100 + ord(alef) - 0x0600)
 
 

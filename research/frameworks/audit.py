@@ -88,7 +88,7 @@ def audit(
 
 
 class _Trial:
-    """One report on trial."""
+    """The state of checking one report."""
 
     def __init__(self, run: Run, report: Report, most: int, given: Given) -> None:
         self.run, self.report, self.given = run, report, given

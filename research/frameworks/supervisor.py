@@ -89,16 +89,6 @@ class FinishReport(BaseModel):
     """Say that the report is complete."""
 
 
-MODELS: tuple[type[BaseModel], ...] = (
-    Question,
-    Sections,
-    Section,
-    FinishResearch,
-    Introduction,
-    Conclusion,
-    FinishReport,
-)
-"""The structures that supervisor and researchers hand in, each as a tool."""
 SECTIONS = 10
 """Most sections that the estimate expects."""
 _END = {"en": "Conclusion", "zh": "结论"}

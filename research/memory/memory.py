@@ -23,8 +23,7 @@ from research.memory.sqlite import SqliteMemoryStore
 from research.memory.store import MemoryStore
 from research.memory.vectors import Vectors
 from research.search.library.ranking import query_words
-from research.search.library.storage import storable
-from research.text import checked_tags, clip, within
+from research.text import checked_tags, clip, storable, within
 from research.types import Embedder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from research.memory import NO_FILTERS, Entry, Filters
 from research.memory.schema import Schema
 from research.memory.store import MAX_OCCURRENCES, StoredEntry, conditions, excess, rarest
 from research.memory.tsvectors import FIELDS, RANKED, cut, indexed
-from research.search.library.storage import storable
+from research.text import storable
 
 _COLUMNS: Final = "number, id, kind, provenance, text, quote, url, title, run, round, time, tags, pinned"
 _FETCH: Final = 4_096

@@ -15,9 +15,8 @@ from research._util import decoding
 from research.errors import StoreUnavailable
 from research.memory import NO_FILTERS, Entry, Filters
 from research.memory.store import MAX_OCCURRENCES, WEIGHTS, StoredEntry, conditions, excess, rarest
-from research.search.library.storage import storable
 from research.store.database import LOCK_WAIT_S, new_migrations, open_sqlite
-from research.text import segment
+from research.text import segment, storable
 
 if TYPE_CHECKING:
     from sqlite_utils import Database

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from research.memory.store import WEIGHTS
-from research.search.library.storage import storable
-from research.text import segment
+from research.text import segment, storable
 
 FIELDS: Final = ("title", "tags", "text", "quote")
 """Fields of an entry, for the labels A to D of a `tsvector`; if the words are too many, the last ones are cut off."""

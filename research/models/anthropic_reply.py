@@ -74,11 +74,11 @@ class Reply:
         self.stop_reason = ""
         self._blocks: list[Block] = []
         self._open: dict[int | str | None, int] = {}
-        """By index in the stream, the block that began last: gateways give several the same index."""
+        """The latest block for each index in the stream; gateways give several blocks the same index."""
         self._grown: dict[int, dict[str, list[str]]] = {}
-        """The pieces of texts, by the place of their block and by field."""
+        """The pieces of each text, by the position of its block and by field."""
         self._calls: dict[int | None, assembly.Call] = {}
-        """By the place of their blocks."""
+        """The calls, by the position of their block."""
         self._usage: dict[str, Any] = {}
 
     def take(self, event: Event) -> Iterator[Delta]:
@@ -140,19 +140,17 @@ class Reply:
         blocks = [self._whole(place) for place in range(len(self._blocks))]
         text = "".join(block.get("text") or "" for block in blocks if block.get("type") == "text")
         reasoning = "".join(block.get("thinking") or "" for block in blocks if block.get("type") == "thinking")
-        calls = list(self._calls.values())
         # Keep the text before the last thinking block too, so that all blocks go back in their order.
         thoughts = [n for n, block in enumerate(blocks) if block.get("type") in THINKING]
         kept = blocks[: thoughts[-1] + 1] if thoughts else []
-        return assembly.completion(
+        said = Completion(
             text,
-            calls,
-            reasoning,
-            _REASONS.get(self.stop_reason, self.stop_reason),
-            self._counted(),
-            position=position,
+            reasoning=reasoning,
+            finish_reason=_REASONS.get(self.stop_reason, self.stop_reason),
+            usage=self._counted(),
             blocks=tuple(block for block in kept if block.get("type") in (*THINKING, "text")),
         )
+        return assembly.with_calls(said, list(self._calls.values()), position)
 
     def _counted(self) -> Usage | None:
         if "input_tokens" not in self._usage:

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research.errors import ProviderError
 from research.text import clip
-from research.types import Completion, RawCall, ToolCall, Usage
+from research.types import Completion, RawCall, ToolCall
 
 MOST_CALLS = 1_000
 """Calls of a reply, of which a run makes the first few."""
@@ -38,17 +39,8 @@ def check_number(calls: Sized, host: str) -> None:
         raise ProviderError(f"the reply of {host} has more than {MOST_CALLS:,} calls")
 
 
-def completion(
-    text: str,
-    calls: Sequence[Call],
-    reasoning: str,
-    reason: str,
-    usage: Usage | None,
-    *,
-    position: int,
-    blocks: tuple[dict[str, Any], ...] = (),
-) -> Completion:
-    """Build the completion of a reply that has ended.
+def with_calls(completion: Completion, calls: Sequence[Call], position: int) -> Completion:
+    """Add its calls to the completion of a reply that has ended.
 
     `raw_calls` contains every call as received, for the parser.  Calls whose arguments are not a JSON object are omitted
     from `calls`, and `finish_reason` becomes `bad_tool_call:NAME: WHY`; after `length` and `content_filter` they are
@@ -56,7 +48,7 @@ def completion(
     """
     check_number(calls, "the model's server")
     ids = [call.id or f"call_{position}_{i}" for i, call in enumerate(calls)]
-    good, bad = [], []
+    good, bad, reason = [], [], completion.finish_reason
     for call_id, call in zip(ids, calls, strict=True):
         if reason in _CUT and not call.arguments:
             continue  # the reply was cut off before the arguments
@@ -67,7 +59,7 @@ def completion(
     if bad and reason not in _CUT:
         reason = "bad_tool_call:" + "; ".join(bad)
     raw = tuple(RawCall(call_id, call.name, call.arguments) for call_id, call in zip(ids, calls, strict=True))
-    return Completion(text, tuple(good), reasoning, reason, usage, raw, blocks)
+    return replace(completion, calls=tuple(good), finish_reason=reason, raw_calls=raw)
 
 
 def _arguments(call: Call) -> dict[str, Any]:

@@ -222,9 +222,8 @@ class Reply:
             ]
             blocks.append({"type": DETAILS, "host": self._host, "value": details})
         text = "" if self._unreadable else "".join(self._text)
-        return assembly.completion(
-            text, self._calls, "".join(self._reasoning), reason, self._usage, position=position, blocks=tuple(blocks)
-        )
+        said = Completion(text, (), "".join(self._reasoning), reason, self._usage, blocks=tuple(blocks))
+        return assembly.with_calls(said, self._calls, position)
 
 
 def _usage(value: Any) -> Usage | None:

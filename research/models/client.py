@@ -37,7 +37,7 @@ class ServedModel(ABC):
         """Parameters that this model has rejected."""
 
     def stream(self, request: Request) -> Iterator[Delta | Completion]:
-        """Yield deltas, then one `Completion` (see `assembly.completion`).
+        """Yield deltas, then one `Completion` (see `assembly.with_calls`).
 
         The key of the server is redacted.  Raises `ProviderError`, also for a reply that ends early: it never yields a
         partial `Completion`.

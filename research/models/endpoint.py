@@ -26,7 +26,7 @@ class Quirks(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     reasoning: Literal["learn", "send", "never"] = "learn"
     """Whether past reasoning is sent back; `learn`: once the service refuses a history without it."""
     reasoning_filler: str = ""
-    """What stands for the reasoning of a message with calls that has none."""
+    """Sent as the reasoning of a message with calls that has none."""
     token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """The parameter that limits a reply; the other one is tried when this one is refused."""
     streams: bool = True

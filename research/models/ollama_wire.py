@@ -257,8 +257,8 @@ class Reply:
 
     def completion(self, position: int) -> Completion:
         reason = "length" if self._reason == "length" else "tool_calls" if self._calls else "stop"
-        text, thinking = "".join(self._text), "".join(self._thinking)
-        return assembly.completion(text, self._calls, thinking, reason, self.usage, position=position)
+        said = Completion("".join(self._text), (), "".join(self._thinking), reason, self.usage)
+        return assembly.with_calls(said, self._calls, position)
 
 
 def messages_of(messages: tuple[Message, ...]) -> list[dict[str, Any]]:

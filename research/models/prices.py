@@ -27,9 +27,7 @@ def cost_usd(provider_or_url: str, model: str, usage: Usage) -> float | None:
     others.  Returns None for impossible usage, such as more tokens cached than sent.
     """
     found = _find(provider_or_url, model)
-    cached = usage.cache_read_tokens + usage.cache_write_tokens
-    counts = (usage.prompt_tokens, usage.completion_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-    if found is None or min(counts) < 0 or cached > usage.prompt_tokens:
+    if found is None or _impossible(usage):
         return None
     provider, info, price = found
     if price is None:
@@ -47,14 +45,18 @@ def cost_usd(provider_or_url: str, model: str, usage: Usage) -> float | None:
 
 def stated_cost(prices: Prices, usage: Usage) -> float | None:
     """Return the price of a call in US dollars at an endpoint's own prices; None for impossible usage."""
-    cached = usage.cache_read_tokens + usage.cache_write_tokens
-    counts = (usage.prompt_tokens, usage.completion_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
-    if min(counts) < 0 or cached > usage.prompt_tokens:
+    if _impossible(usage):
         return None
     read = prices.input if prices.cache_read is None else prices.cache_read
     write = prices.input if prices.cache_write is None else prices.cache_write
-    million = (usage.prompt_tokens - cached) * prices.input + usage.completion_tokens * prices.output
+    uncached = usage.prompt_tokens - usage.cache_read_tokens - usage.cache_write_tokens
+    million = uncached * prices.input + usage.completion_tokens * prices.output
     return (million + usage.cache_read_tokens * read + usage.cache_write_tokens * write) / 1e6
+
+
+def _impossible(usage: Usage) -> bool:
+    counts = (usage.prompt_tokens, usage.completion_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+    return min(counts) < 0 or usage.cache_read_tokens + usage.cache_write_tokens > usage.prompt_tokens
 
 
 def window(provider_or_url: str, model: str) -> int:

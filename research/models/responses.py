@@ -205,15 +205,14 @@ class Reply:
             reason = "content_filter"
         kept = [kept for item in items if (kept := _kept(item))]
         blocks: tuple[Item, ...] = ({"type": OUTPUT, "host": self._host, "items": kept},)
-        return assembly.completion(
+        said_all = Completion(
             "".join(text for text, _ in said),
-            calls,
-            "".join(map(_thought, items)),
-            reason,
-            self._counted(),
-            position=position,
+            reasoning="".join(map(_thought, items)),
+            finish_reason=reason,
+            usage=self._counted(),
             blocks=blocks if any(item["type"] == "reasoning" for item in kept) else (),
         )
+        return assembly.with_calls(said_all, calls, position)
 
     def _counted(self) -> Usage | None:
         usage = decoding.loosely(self.ended.usage, _Usage) if self.ended else None

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from research.models.ollama import OllamaModel
 
 
-def model_of(endpoint: Endpoint, name: str, *, native: bool = True) -> ServedModel | OllamaModel:
+def model_of(endpoint: Endpoint, name: str) -> ServedModel | OllamaModel:
     """Return the client of the model that an endpoint's service calls `name`.  Raises `ConfigError`."""
     if not name:
         raise ConfigError(f"{endpoint.name}: name a model after the colon")
@@ -24,8 +24,8 @@ def model_of(endpoint: Endpoint, name: str, *, native: bool = True) -> ServedMod
         case "openai" | "azure":
             from research.models.openai import OpenAIModel
 
-            return OpenAIModel(name, endpoint, native=native)
+            return OpenAIModel(name, endpoint)
         case "anthropic" | "bedrock" | "vertex":
             from research.models.anthropic import AnthropicModel
 
-            return AnthropicModel(name, endpoint, native=native)
+            return AnthropicModel(name, endpoint)

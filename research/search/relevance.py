@@ -145,7 +145,7 @@ def best_quote(texts: Sequence[str], goal: str, limit: int = QUOTE) -> str:
 
 
 def _spans(text: str, pieces: Sequence[str], start: int) -> list[tuple[int, int]]:
-    """Return where pieces of a text stand in it, in their order, from `start` on; without blank ones."""
+    """Return the spans of a text's pieces, in order, from `start` on; blank pieces are left out."""
     found = []
     for piece in filter(str.strip, pieces):
         start = text.index(piece, start)

@@ -224,7 +224,7 @@ def configured(settings: Settings) -> list[str]:
     return found or ["duckduckgo"]
 
 
-def scholars(settings: Settings) -> list[str]:
+def scholars() -> list[str]:
     """Return the services that find papers.  All work without a key, some with a lower rate limit."""
     return [entry.id for entry in searcher.all() if entry.scholar]
 

@@ -48,7 +48,7 @@ class Pending(Struct):
     """A call whose result the agent has not sent yet."""
 
     call: ToolCall
-    """With an id that is unique within the run."""
+    """The call, with an id that is unique within the run."""
     since: float
 
 
@@ -62,9 +62,9 @@ class Conversation:
         """Whether the last request failed, so that the same one again repeats it."""
         self.model = ""
         self.messages: tuple[Message, ...] = ()
-        """Those of the last request."""
+        """The messages of the last request."""
         self.spoken: tuple[Message, ...] = ()
-        """The same without the rules, which may change with each request."""
+        """The messages of the last request without the rules, which may change with each request."""
         self.sizes: list[int] = []
         """Estimated tokens of each of the messages."""
         self.head: Item | None = None
@@ -95,9 +95,9 @@ class Call:
         self.returned: Returned | None = None
         """The complete answer of a request that succeeded."""
         self.delivered = False
-        """Whether an agent has got the end of the answer from this process."""
+        """Whether this process has sent an agent the whole answer."""
         self.flow: Flow | None = None
-        """The answer while it arrives; None after the end of the process that asked."""
+        """The answer as it arrives; None if the process that sent the request has ended."""
 
 
 class RecordedRun:

@@ -20,7 +20,7 @@ import msgspec
 from research.engine.engine import ENDED
 from research.errors import ConfigError, StoreUnavailable
 from research.events.events import Event, Resumed, RunStarted, decode, encode
-from research.store import Store
+from research.store import RunRow, Store
 
 fcntl: ModuleType | None
 try:
@@ -124,7 +124,7 @@ def _lock(file: int) -> bool:
 def _save(store: Store, events: Sequence[Event]) -> None:
     first = events[0]
     if isinstance(first, RunStarted):
-        store.create(first.run, first.question, first.recipe, events=events)
+        store.create(RunRow(first.run, first.question, first.recipe), events)
     else:
         store.append(events)
 

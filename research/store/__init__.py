@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Final, Literal, Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from research.events.events import Event
 from research.events.recipe import Recipe
@@ -54,11 +55,11 @@ class Filters(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     """Runs with any of these tags."""
     not_tagged: str = ""
-    """Runs without a tag that starts with this."""
+    """Leaves out runs that have a tag with this prefix."""
     since: float | None = None
     """Runs created at this time or later, in seconds since the epoch."""
     origin: str = ""
-    """Runs made from the run of this id."""
+    """Only runs made from the run with this id."""
 
 
 class RunRow(Struct, frozen=True):
@@ -67,12 +68,12 @@ class RunRow(Struct, frozen=True):
     id: str
     question: str
     recipe: Recipe
-    status: Status
-    outcome: Outcome | None
-    created: float
+    status: Status = "running"
+    outcome: Outcome | None = None
+    created: float = field(default_factory=lambda: time.time())
     """Seconds since the epoch, like all times here."""
-    updated: float
-    heartbeat: float
+    updated: float = 0.0
+    heartbeat: float = 0.0
     """When a process last reported that it drives the run."""
     answer: str = ""
     origin: Origin | None = None
@@ -87,18 +88,8 @@ NO_FILTERS = Filters()
 class RunLog(Protocol):
     """Runs, each with its append-only list of events."""
 
-    def create(
-        self,
-        run_id: str,
-        question: str,
-        recipe: Recipe,
-        *,
-        origin: Origin | None = None,
-        created: float | None = None,
-        queued: bool = False,
-        events: Sequence[Event] = (),
-    ) -> None:
-        """Add a run with its first events, all or nothing; `queued`: it waits for a worker.
+    def create(self, row: RunRow, events: Sequence[Event] = ()) -> None:
+        """Add a run that is running or queued (it waits for a worker) with its first events, all or nothing.
 
         Raises `ConfigError` when the id is taken.
         """

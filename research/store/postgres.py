@@ -12,8 +12,7 @@ import msgspec
 from research._util.nul import json_without_nul
 from research.errors import ConfigError
 from research.events.events import Event, decode
-from research.events.recipe import Recipe
-from research.store import NO_FILTERS, Control, Filters, Kind, Origin, RunRow
+from research.store import NO_FILTERS, Control, Filters, Kind, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
 from research.store.database import apply_migrations, availability, connected, pool
 from research.store.postgres_schema import LOCKED, MIGRATIONS, SchemaConnection, columns
@@ -69,27 +68,17 @@ class PostgresRunLog(PostgresSchema):
         """Write buffered events; the connections belong to the process and stay open."""
         self._commits.flush()
 
-    def create(
-        self,
-        run_id: str,
-        question: str,
-        recipe: Recipe,
-        *,
-        origin: Origin | None = None,
-        created: float | None = None,
-        queued: bool = False,
-        events: Sequence[Event] = (),
-    ) -> None:
+    def create(self, row: RunRow, events: Sequence[Event] = ()) -> None:
         from psycopg.errors import UniqueViolation
 
         with self._writing() as execute:
             try:
-                _add(execute, run_id, question, recipe, origin, time.time() if created is None else created)
+                _add(execute, row)
                 self._insert(execute, [Batch(events)])
             except (UniqueViolation, CollisionError):
-                raise ConfigError(f"run {run_id!r} exists already, or was deleted a moment ago") from None
-            if queued:  # the first events may have set another status
-                execute(_SET_QUEUED, (run_id,))
+                raise ConfigError(f"run {row.id!r} exists already, or was deleted a moment ago") from None
+            if row.status == "queued":  # the first events may have set another status
+                execute(_SET_QUEUED, (row.id,))
 
     def append(self, events: Sequence[Event]) -> None:
         self._commits.append(events)
@@ -226,7 +215,7 @@ class PostgresRunLog(PostgresSchema):
             raise ConfigError(f"run {row.id} has different events in the two stores; delete it in one of them")
         with self._writing() as execute:
             if ours is None:
-                _add(execute, row.id, row.question, row.recipe, row.origin, row.created)
+                _add(execute, row)
             execute(add, (row.id, *columns(run.events[len(there) :], 2)))
             execute(update, (row.status, row.outcome, row.answer, row.updated, row.heartbeat, run.deleted, row.id))
             execute("DELETE FROM {schema}.controls WHERE run = %s", own)
@@ -246,14 +235,13 @@ class PostgresRunLog(PostgresSchema):
         return [run_row(row[:-1], row[-1]) for row in rows]
 
 
-def _add(
-    execute: SchemaConnection, run_id: str, question: str, recipe: Recipe, origin: Origin | None, created: float
-) -> None:
+def _add(execute: SchemaConnection, row: RunRow) -> None:
     """Insert a row that is marked as running.  Raises `UniqueViolation`."""
+    recipe, origin = row.recipe, row.origin
     encoded = msgspec.json.encode(recipe).decode()
     chosen = (recipe.hash, recipe.framework, recipe.context, recipe.model)
     source = (origin.run, origin.how, origin.round) if origin else ("", "", 0)
-    execute(_ADD, (run_id, question, encoded, *chosen, created, created, created, *source))
+    execute(_ADD, (row.id, row.question, encoded, *chosen, row.created, row.created, row.created, *source))
 
 
 def _array(values: Sequence[str]) -> tuple[list[str], ...]:

@@ -14,7 +14,7 @@ from research._util.nul import json_without_nul
 from research.errors import ConfigError
 from research.events.events import Event, decode
 from research.events.recipe import Recipe
-from research.store import NO_FILTERS, Control, Filters, Kind, Origin, RunRow
+from research.store import NO_FILTERS, Control, Filters, Kind, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
 from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row, starting_with
 from research.store.sqlite_file import SqliteFile, placeholders
@@ -41,41 +41,31 @@ class SqliteRunLog(SqliteFile):
         self._commits.flush()
         super().close()
 
-    def create(
-        self,
-        run_id: str,
-        question: str,
-        recipe: Recipe,
-        *,
-        origin: Origin | None = None,
-        created: float | None = None,
-        queued: bool = False,
-        events: Sequence[Event] = (),
-    ) -> None:
-        now = time.time() if created is None else created
-        row = {
-            "id": run_id,
-            "question": question,
-            "recipe": msgspec.json.encode(recipe).decode(),
-            "recipe_hash": recipe.hash,
-            "status": "queued" if queued else "running",
+    def create(self, row: RunRow, events: Sequence[Event] = ()) -> None:
+        origin = row.origin
+        columns = {
+            "id": row.id,
+            "question": row.question,
+            "recipe": msgspec.json.encode(row.recipe).decode(),
+            "recipe_hash": row.recipe.hash,
+            "status": row.status,
             "outcome": None,
             "answer": "",
-            "created": now,
-            "updated": now,
-            "beat": now,
+            "created": row.created,
+            "updated": row.created,
+            "beat": row.created,
             "origin": origin.run if origin else "",
             "origin_how": origin.how if origin else "",
             "origin_round": origin.round if origin else 0,
         }
         with self._writing() as connection:
             try:
-                self._db.table("runs").insert(row)
+                self._db.table("runs").insert(columns)
                 self._insert([Batch(events)])
             except (sqlite3.IntegrityError, CollisionError):
-                raise ConfigError(f"run {run_id!r} exists already, or was deleted a moment ago") from None
-            if queued:  # the first events may have set another status
-                connection.execute(_SET_QUEUED, (run_id,))
+                raise ConfigError(f"run {row.id!r} exists already, or was deleted a moment ago") from None
+            if row.status == "queued":  # the first events may have set another status
+                connection.execute(_SET_QUEUED, (row.id,))
 
     def append(self, events: Sequence[Event]) -> None:
         self._commits.append(events)

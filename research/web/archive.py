@@ -68,7 +68,7 @@ def archived(url: str, archive: str, policy: FetchPolicy, as_of: str = "") -> tu
 
 
 def _last(url: str, there: str, end: str, policy: FetchPolicy) -> str:
-    """Return the time of the last copy of that time or before; empty if there is none."""
+    """Return the time of the last copy made by `end`; empty if there is none."""
     asked = (
         f"{there}/cdx/search/cdx?url={quote(url, safe='')}&to={quote(end)}&filter=statuscode:200&fl=timestamp&limit=-1"
     )

@@ -435,8 +435,7 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
             response.body,
             suffix,
             url,
-            charset=charset[1] if charset else "",
-            host=httpx2.URL(url).host,
+            served=(charset[1] if charset else "", httpx2.URL(url).host),
             timeout_s=PARSE_S,
             links=links,
         )
@@ -446,7 +445,7 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
 
 
 def _content(url: str, kind: str, page: FileText, *, private: bool) -> FetchedPage:
-    """Return a page.  Raises `ToolError` for one that stands in front of the content, which must not be cited."""
+    """Return a page.  Raises `ToolError` for one shown before the content, which must not be cited."""
     if page.wall:
         raise ToolError(_told(page.wall, url), "unreadable")
     links = absolute_links(url, page)

@@ -15,7 +15,7 @@ BLANK = frozenset(
     "- – — -- --- . .. ... … ? n/a n.a. n.a na #n/a #na null none nil nan nr missing unknown tbd tba x 无 暂无 缺失 缺 "
     "未知 不详 － —— 〃 / \\".split()
 ) | {"", "not available", "not applicable", "no data", "#value!", "#ref!", "#div/0!", "#name?"}
-"""What stands for a missing figure, in lower case.  In a column of text only the empty cell does."""
+"""Marks of a missing figure, in lower case.  In a column of text only the empty cell does."""
 
 Mark = Literal[".", ","]
 """The decimal mark."""

@@ -128,7 +128,7 @@ class _Walk:
             self._add(f"| {' | '.join(cell.replace('|', '¦') for cell in cells)} |", around)
 
     def _count(self, more: int) -> None:
-        """Count pictures, those before the first block with it."""
+        """Add pictures to the latest block; those before the first block count for the first."""
         self._pictures += more
         if self._found:
             last = self._found[-1]

@@ -90,7 +90,7 @@ def table(
     if found is None:
         return None
     width = len(found.across)
-    start = _first_full_row(found.rows, width)
+    start = _first_full_row(found.rows)
     above = [_line(each) for each in found.rows[:start]]
     depth = _header_rows(found.rows[start:])
     if start + depth >= len(found.rows):
@@ -160,7 +160,7 @@ def _filled(row: Sequence[Cell]) -> int:
     return sum(each is not None for each in row)
 
 
-def _first_full_row(rows: Sequence[Sequence[Cell]], width: int) -> int:
+def _first_full_row(rows: Sequence[Sequence[Cell]]) -> int:
     """Return where the header or the data begins: titles above have fewer cells than the rows below."""
     counts = sorted(_filled(row) for row in rows)
     usual = counts[len(counts) // 2]

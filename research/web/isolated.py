@@ -35,14 +35,14 @@ def read_isolated(
     suffix: str,
     name: str,
     *,
-    charset: str = "",
-    host: str = "",
+    served: tuple[str, str] = ("", ""),
     timeout_s: float = 30.0,
     links: bool = False,
 ) -> FileText:
     """Read a file like `readers.read_bytes`, in a sealed process that is killed after `timeout_s` seconds.
 
-    `links`: keep links and footnotes, as `linked.read_bytes` does, if it knows the format.
+    `served`: the charset that a server declared, and its host.  `links`: keep links and footnotes, as
+    `linked.read_bytes` does, if it knows the format.
 
     The first call takes half a second more than later ones.  Raises `Stopped` when the call was cancelled.
     """
@@ -52,7 +52,7 @@ def read_isolated(
         kind += linked.MARK if links and kind in linked.SUFFIXES else ""
         kind += scans.MARK if kind == ".pdf" and scans.program() else ""
         until = time.monotonic() + timeout_s
-        answer = _processes.run(data, kind, charset, host, timeout_s=timeout_s)
+        answer = _processes.run(data, kind, *served, timeout_s=timeout_s)
     except TimeoutError as error:
         raise UnreadableFile(name, f"takes more than {timeout_s:g} s to read") from error
     except ChildProcessError as error:

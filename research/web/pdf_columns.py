@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from research.web.pdf_tables import around_of
+
 if TYPE_CHECKING:
     from pypdf import PageObject
 
@@ -242,10 +244,5 @@ def _size(text: str) -> int:
 
 def _replaced(text: str, written: str, ordered: str) -> str | None:
     """Return the text with what is written, whatever its white space, in this order; None if it says it otherwise."""
-    at = [position for position, character in enumerate(text) if not character.isspace()]
-    said = "".join(written.split())
-    found = "".join(text[position] for position in at).find(said)
-    if found < 0:
-        return None
-    before, after = text[: at[found]], text[at[found + len(said) - 1] + 1 :]
-    return f"{before.rstrip(' ')}{ordered}{after}"
+    around = around_of(text, "".join(written.split()))
+    return f"{around[0].rstrip(' ')}{ordered}{around[1]}" if around else None

@@ -92,7 +92,7 @@ def _blocks(lines: Sequence[list[_Cell]]) -> Iterator[list[list[_Cell]]]:
 
 
 def _rows(block: Sequence[list[_Cell]]) -> Rows:
-    """Return the cells by their columns; none if some are over several columns, or it is prose."""
+    """Return the cells of each row by column; no rows if a cell spans columns, or the block is prose."""
     spans: list[tuple[int, int]] = []
     for cell in sorted((cell for line in block for cell in line), key=lambda cell: cell.start):
         if spans and cell.start < spans[-1][1]:
@@ -112,14 +112,20 @@ def _rows(block: Sequence[list[_Cell]]) -> Rows:
     return [] if len(rows) < 2 or len(spans) < 2 or is_prose else rows
 
 
+def around_of(text: str, said: str) -> tuple[str, str] | None:
+    """Return what is before and after the place where a text says this, whatever its white space; None if it does not."""
+    at = [position for position, character in enumerate(text) if not character.isspace()]
+    found = "".join(text[position] for position in at).find(said)
+    return None if found < 0 else (text[: at[found]], text[at[found + len(said) - 1] + 1 :])
+
+
 def _placed(text: str, rows: Rows) -> str | None:
     """Return the text with the rows in place of the lines that say the same; None if there are none."""
     said = "".join("".join(cell.split()) for row in rows for cell in row)
-    at = [position for position, character in enumerate(text) if not character.isspace()]
-    found = "".join(text[position] for position in at).find(said)
-    if found < 0:
+    around = around_of(text, said)
+    if around is None:
         return None
-    before, after = text[: at[found]].rstrip(" "), text[at[found + len(said) - 1] + 1 :].lstrip(" ")
+    before, after = around[0].rstrip(" "), around[1].lstrip(" ")
     if (before and before[-1] != "\n") or (after and after[0] != "\n"):
         return None
     lines = [f"| {' | '.join(cell.replace('|', '¦') for cell in row)} |" for row in rows]

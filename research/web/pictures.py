@@ -21,7 +21,7 @@ _LABELS = ("aria-label", "aria-labelledby", "title")
 def is_untold(element: _Element, link: str) -> bool:
     """Return whether an element is a picture that neither the page describes nor its author calls decoration.
 
-    `link`: the address that it leads to.  A picture that leads to another page stands for that page.
+    `link`: the address that it leads to.  A picture that leads to another page represents that page.
     """
     name, target = name_of(element), re.split("[?#]", link)[0]
     if name not in _PICTURES or (target and not _FILE.fullmatch(target) and not target.startswith("javascript:")):

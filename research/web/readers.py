@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.errors import ConfigError
-from research.text import FIELD, ITEMS, clip, one_line, short
+from research.text import FIELD, ITEMS, clip, one_line, short, storable
 from research.web import charsets, flow, formats, kinds, markdown, pdf_pages, places, scans, spans, walls, word
 from research.web.packages import BROKEN, OLE, transitional
 from research.web.pdf_tables import typed
@@ -85,7 +85,7 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     wall: Wall = ""
     """What a page shows in place of its content; html only."""
     thin: bool = False
-    """Whether a page of the web says so little that it may stand in place of its content."""
+    """Whether a web page says so little that its content may be missing."""
     refresh: str = ""
     """The address that a page sends its reader to, as written; html only."""
     notes: tuple[str, ...] = ()
@@ -153,23 +153,18 @@ def bounded(read: FileText, name: str) -> FileText:
         )
     links = (Link(clip(each.text, _LINK_LINE), each.url) for each in read.links if len(each.url) <= _URL)
     return FileText(
-        clip(one_line(_storable(read.title[: 4 * LINE])), LINE),
-        _storable(read.text),
-        tuple(Link(_storable(each.text), _storable(each.url)) for each in islice(links, MAX_LINKS)),
-        _storable(read.base) if len(read.base) <= _URL else "",
+        clip(one_line(storable(read.title[: 4 * LINE])), LINE),
+        storable(read.text),
+        tuple(Link(storable(each.text), storable(each.url)) for each in islice(links, MAX_LINKS)),
+        storable(read.base) if len(read.base) <= _URL else "",
         short(read.csl),
         limited(read.tables),
         places.limited(read.places),
         read.wall,
         read.thin,
-        _storable(read.refresh) if len(read.refresh) <= _URL else "",
-        tuple(clip(one_line(_storable(note)), LINE) for note in read.notes[:ITEMS]),
+        storable(read.refresh) if len(read.refresh) <= _URL else "",
+        tuple(clip(one_line(storable(note)), LINE) for note in read.notes[:ITEMS]),
     )
-
-
-def _storable(text: str) -> str:
-    """Replace lone surrogates, which neither JSON nor a database can carry."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> tuple[str, tuple[str, ...]]:

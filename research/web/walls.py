@@ -1,4 +1,4 @@
-"""Recognise pages that stand in front of the content: robot checks, consent, sign-in, "turn on JavaScript", "not found".
+"""Recognise pages shown before the content: robot checks, consent, sign-in, "turn on JavaScript", "not found".
 
 A server sends them with status 200, and one that is cited looks like a source.  Only a page that says little can be one, so
 words such as "access denied" in an article mean nothing.  In languages and of kinds that no word here names, a wall is
@@ -86,13 +86,13 @@ Wall = Literal["robot", "missing", "consent", "members", "script", "parked", "sa
 
 
 def says_little(tree: HtmlElement) -> bool:
-    """Return whether a page has so little text and so few figures that it may stand in front of the content."""
+    """Return whether a page has so little text and so few figures that it may hide the content."""
     said = one_line(" ".join(tree.xpath(_SAID)))
     return len(said) + 2 * len(_DENSE.findall(said)) <= _MUCH and len(_FIGURE.findall(said)) < _FIGURES
 
 
 def wall(tree: HtmlElement, title: str, host: str = "") -> Wall:
-    """Return what stands in place of the content; empty for a page that has some.  `host` is where the page is, if known."""
+    """Return what replaces the content; empty for a page with content.  `host` is the host of the page, if known."""
     if not says_little(tree):
         return ""
     if host and _offers(tree, host):

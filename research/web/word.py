@@ -31,7 +31,7 @@ _SKIPPED = {
     *(f"{_W}{name}" for name in ("pPr", "rPr", "sectPr", "tblPr", "tblGrid", "sdtPr", "instrText", "fldData", "rt")),
     f"{_MC}Fallback",
 }
-"""Properties, and what stands beside the text that is shown; `Fallback` repeats `Choice`."""
+"""Properties, and content beside the visible text; `Fallback` repeats `Choice`."""
 _LEFT_OUT = {
     "{http://schemas.openxmlformats.org/drawingml/2006/picture}pic": "picture",
     f"{_V}imagedata": "picture",
@@ -122,7 +122,7 @@ class _Reader:
                 yield from self.blocks(rel.target_part.element)
 
     def blocks(self, element: _Element, inner: bool = False) -> Iterator[str]:
-        """Yield paragraphs and tables as Markdown; what is attached to one follows it.  `inner`: in a cell or a box."""
+        """Yield paragraphs and tables as Markdown, each followed by its attachments.  `inner`: inside a cell or a box."""
         for child in element.iterchildren():
             found, around, self._after = "", self._after, []
             if child.tag == f"{_W}p":

@@ -100,7 +100,7 @@ def _extras() -> Iterator[Check]:
 
 
 def examine_settings(bench: Workbench) -> Iterator[Check]:
-    """Yield checks of the settings page's file, and of the values in it that have no effect."""
+    """Check the file saved by the settings page, and report the values in it that have no effect."""
     settings, path = bench.settings, bench.settings.home / SAVED_FILE
     if not path.exists():
         yield Check("settings", "off", f"none saved on the settings page; {path} would hold them")

@@ -152,7 +152,6 @@ def near(settings: Settings, model: str) -> bool:
 
 def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: bool = False) -> Settings:
     """Check and save an endpoint, and return the new settings.  Raises `ConfigError`, and changes nothing then."""
-    _limits(name, entry)
     _prices(name, entry)
     _quirks(name, entry, Preset(title=name))
     return saved_endpoints.add(settings, name, entry, key, replace=replace)
@@ -254,19 +253,15 @@ def _with_limits(found: Endpoint, configured: Configured) -> Endpoint:
     quirks = {**msgspec.to_builtins(found.quirks), **entry.quirks}
     return msgspec.structs.replace(
         found,
-        limits=_limits(name, entry),
-        prices=found.prices if entry.prices is None else _prices(name, entry),
+        limits=Limits(
+            requests_per_minute=entry.requests_per_minute,
+            tokens_per_minute=entry.tokens_per_minute,
+            window=entry.context,
+        ),
+        prices=_prices(name, entry) or found.prices,
         quirks=_convert(quirks, Quirks, f"endpoint {name!r}: quirks"),
         timeout_s=entry.timeout_s or found.timeout_s,
         headers={**found.headers, **entry.headers},
-    )
-
-
-def _limits(name: str, entry: Entry) -> Limits:
-    return Limits(
-        requests_per_minute=entry.requests_per_minute,
-        tokens_per_minute=entry.tokens_per_minute,
-        window=entry.context,
     )
 
 

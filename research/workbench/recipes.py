@@ -61,51 +61,40 @@ class Host(Protocol):
 def checked(
     host: Host,
     *,
-    framework: str = defaults.FRAMEWORK,
-    context: str | None = None,
     model: str | None = None,
-    options: Mapping[str, Any] | None = None,
     tools: Sequence[str] | None = None,
     search: Sequence[str] = (LIBRARY,),
     folders: Sequence[str | Path] | None = None,
-    budget: Budget | Mapping[str, float] | None = None,
     judge: str = "",
     **rest: Any,
 ) -> Recipe:
     """Return the recipe.  Raises `ConfigError` that names what is wrong and what is known.
 
-    `options` are written as on the command line: `{"framework.rounds": 5, "context.k": 3}`; `budget` may be a mapping such
-    as `{"seconds": 120}`; `rest` are other fields of `Recipe`, and `readers`, the models that will read its runs.
-    `context` None: the framework's own.  `tools` None: the defaults, and `query` if a folder that is searched has a
-    table.  `folders` None: all that are in the library.
-    `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
+    `tools` None: the defaults, and `query` if a folder that is searched has a table.  `folders` None: all that are in the
+    library.  `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
+    `rest` are other fields of `Recipe`, of which `budget` may be a mapping such as `{"seconds": 120}`; `options` as on the
+    command line (`{"framework.rounds": 5, "context.k": 3}`); and `readers`, the models that will read its runs.
     """
-    sides = _sides(options or {})
+    sides = _sides(rest.pop("options", None) or {})
     rest |= _scope(search, rest) | _as_of(host, rest)
     search = _resolved(host, search)
     tools = _tools(host, search, folders) if tools is None else tools
     _check_tools(host, tools, rest)
     _check_memory(rest.get("remember", "off"), rest.get("recall", 0))
     _known("plan", rest.get("plan", ""), PLANS)
-    policy = plugins.framework.get(framework)
-    strategy = plugins.context.get(context := context or policy.default_context)
-    if policy.command and host.settings.user:
-        raise ConfigError(
-            f"framework {framework!r} starts programs on this machine; with a login, nobody may choose it"
-        )
-    if context in policy.refuses:
-        raise ConfigError(f"framework {framework!r} with context {context!r}: {policy.refuses[context]}")
+    policy, strategy = _policy(host, rest.pop("framework", defaults.FRAMEWORK), rest.pop("context", None))
     name = model or host.settings.model
     roles, readers = dict(rest.pop("roles", {})), rest.pop("readers", ())
+    budget = rest.pop("budget", None)
     _check_roles(roles)
     chosen = _judge(host, judge, name, roles)
     for each in [name, *roles.values()]:
         host.model(each)
     reads = any(plugins.tool.get(name).library for name in tools)
     recipe = Recipe(
-        framework=framework,
+        framework=policy.id,
         framework_options=policy.parse(sides["framework"]),
-        context=context,
+        context=strategy.id,
         context_options=strategy.parse(sides["context"]),
         model=name,
         tools=tuple(tools),
@@ -160,7 +149,7 @@ def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
     """Return `Recipe.judge`; a model that is named as the judge gets the role instead.  Raises `ConfigError`."""
     named, own = {"judge", "verify"} & roles.keys(), endpoints.judges(host.settings, model)
     usual = "all" if host.settings.judge == "all" else UNCERTAIN
-    # A model that is named for the role counts more than the settings; `auto` is what earlier versions called the usual.
+    # A model named for the role overrides the settings; earlier versions called the default `auto`.
     wanted = usual if wanted == "auto" or (named and not wanted) else wanted or host.settings.judge
     if wanted == "off":
         return "off" if named or own or host.settings.verifier else ""
@@ -189,6 +178,19 @@ def _sides(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             raise ConfigError(f"option {key!r}: write framework.NAME=VALUE or context.NAME=VALUE")
         sides[side][name] = value
     return sides
+
+
+def _policy(host: Host, framework: str, context: str | None) -> tuple[plugins.Framework, plugins.ContextStrategy]:
+    """Return framework and context strategy (None: the framework's own).  Raises `ConfigError`."""
+    policy = plugins.framework.get(framework)
+    strategy = plugins.context.get(context := context or policy.default_context)
+    if policy.command and host.settings.user:
+        raise ConfigError(
+            f"framework {framework!r} starts programs on this machine; with a login, nobody may choose it"
+        )
+    if context in policy.refuses:
+        raise ConfigError(f"framework {framework!r} with context {context!r}: {policy.refuses[context]}")
+    return policy, strategy
 
 
 def _tools(host: Host, search: Sequence[str], folders: Sequence[str | Path] | None) -> Sequence[str]:
@@ -226,7 +228,7 @@ def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_of(host: Host, rest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the day of which pages are read, if there is one.  Raises `ConfigError` without an archive."""
+    """Return `as_of`, the day whose version of each page is read, if given.  Raises `ConfigError` without an archive."""
     if not rest.get("as_of"):
         return {}
     if not host.settings.archive_url:

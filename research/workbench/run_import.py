@@ -40,7 +40,7 @@ from research.events.events import (
 from research.events.recipe import UNCERTAIN, Recipe
 from research.models.usage import LARGEST
 from research.sandbox.png import sanitized
-from research.store import Store
+from research.store import RunRow, Store
 from research.workbench.recipes import command_option
 
 MAX_BYTES = 64_000_000
@@ -213,7 +213,7 @@ def _save(store: Store, run_id: str, checked: CheckedRun) -> None:
     """Save run and events at once: a run without its last event would be taken for one whose process has died."""
     started = checked.started
     events = [msgspec.structs.replace(event, run=run_id) for event in checked.events]
-    store.create(run_id, started.question, started.recipe, created=min(started.time, time.time()), events=events)
+    store.create(RunRow(run_id, started.question, started.recipe, created=min(started.time, time.time())), events)
 
 
 def _pause(events: list[Event]) -> tuple[Event, ...]:

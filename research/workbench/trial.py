@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -173,7 +172,7 @@ COLUMNS: Final = ("model", "tools", *Trial(endpoint="", model="", at=0, ok=True)
 
 
 def cells(found: Trial) -> list[str]:
-    """Return what stands in the columns of the table for a trial."""
+    """Return the cells of a trial, one for each column of the table."""
     words = {True: "yes", False: "no", None: ""}
     day = time.strftime("%Y-%m-%d", time.gmtime(found.at))
     worked = [words[each] for each in (found.ok, *found.also.values())]
@@ -188,12 +187,7 @@ def as_csv(found: list[Trial]) -> str:
 
 
 def _read(home: Path) -> dict[str, Trial]:
-    try:
-        return decoding.decode((home / FILE).read_bytes(), dict[str, Trial])
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError) as error:
-        raise ConfigError(f"{home / FILE} cannot be read: {error}; delete it and test the endpoints again") from error
+    return decoding.saved(home / FILE, Trial, "test the endpoints again")
 
 
 def forget(home: Path, name: str) -> list[Trial]:
@@ -201,7 +195,7 @@ def forget(home: Path, name: str) -> list[Trial]:
     everything = _read(home)
     found = [each for each in everything.values() if each.endpoint == name]
     if found:
-        _write(home, {key: each for key, each in everything.items() if each.endpoint != name})
+        decoding.save(home / FILE, {key: each for key, each in everything.items() if each.endpoint != name})
     return found
 
 
@@ -210,13 +204,7 @@ def keep(home: Path, *found: Trial) -> None:
     # Earlier versions kept one for each endpoint, under its name.
     names = {each.endpoint for each in found}
     earlier = {key: each for key, each in _read(home).items() if key not in names}
-    _write(home, earlier | {f"{each.endpoint}:{each.model}": each for each in found})
-
-
-def _write(home: Path, everything: Mapping[str, Trial]) -> None:
-    temporary = home / f"{FILE}.{os.getpid()}"
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(everything)))
-    temporary.replace(home / FILE)
+    decoding.save(home / FILE, earlier | {f"{each.endpoint}:{each.model}": each for each in found})
 
 
 def _closing(pieces: Iterator[Delta | Completion], closed: threading.Event) -> Iterator[Delta | Completion]:

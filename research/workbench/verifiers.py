@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -131,14 +130,7 @@ def _passages(row: dict[str, Any]) -> Iterator[str]:
 
 def measured(home: Path) -> dict[str, Calibration]:
     """Return what was measured of each judge, by its name.  Raises `ConfigError` if the file is damaged."""
-    try:
-        return decoding.decode((home / FILE).read_bytes(), dict[str, Calibration])
-    except FileNotFoundError:
-        return {}
-    except (OSError, msgspec.DecodeError) as error:
-        raise ConfigError(
-            f"{home / FILE} cannot be read: {error}; delete it and calibrate the verifiers again"
-        ) from error
+    return decoding.saved(home / FILE, Calibration, "calibrate the verifiers again")
 
 
 def measure(
@@ -151,10 +143,7 @@ def measure(
     found = calibrate(verifier, chosen, lambda done: progress(done, len(chosen)))
     found = replace(found, files=tuple(path.name for path in paths), measured=time.time())
     home = bench.settings.home
-    everything = measured(home) | {verifier.name: found}
-    temporary = home / f"{FILE}.{os.getpid()}"
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(everything)))
-    temporary.replace(home / FILE)
+    decoding.save(home / FILE, measured(home) | {verifier.name: found})
     return found
 
 

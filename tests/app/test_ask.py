@@ -20,6 +20,7 @@ from research.evaluation import open_corpus
 from research.events.recipe import Budget, Recipe
 from research.events.view import fold
 from research.search.library.indexing import no_progress
+from research.store import RunRow
 from research.workbench import auditing
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.presets import BUILT_IN
@@ -121,7 +122,7 @@ def test_without_tables_of_ones_own_the_example_opens_the_library(visit: Visit, 
 def test_the_last_questions_are_listed_without_the_runs_of_evaluations(visit: Visit, answered: Path) -> None:
     bench = opened(answered)
     for number in range(7):
-        bench.store.create(f"261122-120000-{number:04x}", f"Question {number % 6}", Recipe())
+        bench.store.create(RunRow(f"261122-120000-{number:04x}", f"Question {number % 6}", Recipe()))
     bench.store.tag("261122-120000-0005", ["eval:nightly"])
     listed = [link.value for link in visit(answered).page_link if "Question" in link.value]
     assert [next(word for word in each.split() if word.isdigit()) for each in listed] == ["0", "4", "3", "2", "1"]

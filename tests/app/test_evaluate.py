@@ -17,6 +17,7 @@ from research.config.settings import load
 from research.evaluation import Plan, Question, Records, Row, Scores, candidate
 from research.evaluation.plans import store_plan, stored_plans
 from research.events.events import RunStarted
+from research.store import RunRow
 from research.workbench.workbench import Workbench
 
 Visit = Callable[..., AppTest]
@@ -259,7 +260,7 @@ def test_an_evaluation_running_in_another_process_cannot_be_resumed_here(visit: 
     question, run = plan.questions[1], "261121-120000-abcd"
     recipe = plan.candidates[0].recipe
     started = RunStarted(run=run, seq=0, time=now, question=question.question, recipe=recipe)
-    bench.store.create(run, question.question, recipe, events=[started])
+    bench.store.create(RunRow(run, question.question, recipe), [started])
     Records(bench.store, "mine").keep(Row("mine", plan.candidates[0].key, question.id, question.digest, run))
     app = visit(home, "evaluate", evaluation="mine")
     assert "1 of 2 runs done · runs started by another process" in texts(app)

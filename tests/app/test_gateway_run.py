@@ -13,6 +13,7 @@ from research.config.settings import load
 from research.events.events import Event, Returned
 from research.servers.gateway_requests import read
 from research.servers.gateway_runs import RecordedRun
+from research.store import RunRow
 from research.types import Completion, ToolCall, Usage
 from research.workbench.workbench import Workbench
 
@@ -48,7 +49,7 @@ def test_a_recorded_run_is_live_and_then_shows_what_its_report_cites(visit: Visi
     done = Completion(f"Japan has 123 million people [1].\n\n[1] {URL}")
     events = recorded(look, done)
     started = events[0]
-    bench.store.create("theirs", QUESTION, started.recipe, events=events[:6])  # type: ignore[union-attr]
+    bench.store.create(RunRow("theirs", QUESTION, started.recipe), events[:6])  # type: ignore[union-attr]
     bench.store._db.execute("UPDATE runs SET beat = beat + 3600")  # the app takes a run without heartbeats over
     app = visit(home, run="theirs")
     assert not app.exception

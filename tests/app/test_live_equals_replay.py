@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from research.config.settings import load
 from research.events.branches import first_rounds
 from research.events.events import Asked, Replied, ReportUpdated, RunFinished, Streamed
+from research.store import RunRow
 from research.types import Citation, Judgement, Message, Reply, Usage
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import report_text, reports
@@ -46,7 +47,7 @@ def test_live_equals_replay(visit: Callable[..., AppTest], home: Path, answered:
     row = finished.store.run(RUN)
     events = first_rounds(finished.store.events(RUN), number)
     watched = Workbench(load(home=home))
-    watched.store.create(RUN, row.question, row.recipe)
+    watched.store.create(RunRow(RUN, row.question, row.recipe))
     watched.store.append(events)
     live = visit(home, run=RUN)
     assert any(button.label == "Stop" for button in live.button) == (number < 3)
@@ -62,7 +63,7 @@ def test_an_unfinished_round_is_expanded_and_its_text_streams_in(
     row, events = finished.store.run(RUN), finished.store.events(RUN)
     written = next(event.seq for event in events if isinstance(event, Streamed) and "$3.732 trillion" in event.text)
     watched = Workbench(load(home=home))
-    watched.store.create(RUN, row.question, row.recipe)
+    watched.store.create(RunRow(RUN, row.question, row.recipe))
     watched.store.append([event for event in events if event.seq <= written])
     live = visit(home, run=RUN)
     steps = live.get_by_key("rounds").expander
@@ -98,7 +99,7 @@ def test_while_a_judge_reads_the_page_shows_the_report_with_the_verdicts_so_far_
     recipe = msgspec.structs.replace(row.recipe, judge="uncertain")
     start = msgspec.structs.replace(before[0], recipe=recipe)
     watched = Workbench(load(home=home))
-    watched.store.create(RUN, row.question, recipe)
+    watched.store.create(RunRow(RUN, row.question, recipe))
     watched.store.append([start, *before[1:]])
     watched.store.append(
         [msgspec.structs.replace(event, run=RUN, seq=seq + n, time=end.time) for n, event in enumerate(after, 1)]
@@ -129,7 +130,7 @@ def test_a_request_beside_the_rounds_is_named_for_what_it_does(
     )
     seq = events[-1].seq
     watched = Workbench(load(home=home))
-    watched.store.create(RUN, row.question, row.recipe)
+    watched.store.create(RunRow(RUN, row.question, row.recipe))
     watched.store.append(
         [
             *events,

@@ -14,6 +14,7 @@ from research.config.settings import load
 from research.events.events import Asked, Event, Replied, RunStarted, Streamed, ToolFinished, ToolStarted
 from research.events.recipe import Recipe
 from research.exports.blocks import parse, passages
+from research.store import RunRow
 from research.types import Observation, Reply, Source, ToolCall, Usage
 from research.workbench.workbench import Workbench
 from tests.app.test_pages import report_text, reports
@@ -34,7 +35,7 @@ class Live:
 
     def __init__(self, home: Path) -> None:
         self._store, self._seq = Workbench(load(home=home)).store, -1
-        self._store.create(RUN, "How is electricity made?", Recipe(framework="react"))
+        self._store.create(RunRow(RUN, "How is electricity made?", Recipe(framework="react")))
         self.add(RunStarted(question="How is electricity made?", recipe=Recipe(framework="react")))
 
     def add(self, *events: Event) -> None:

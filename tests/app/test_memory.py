@@ -19,6 +19,7 @@ from research.events.view import fold
 from research.memory import Entry
 from research.memory.learning import supported_findings
 from research.memory.memory import Memory
+from research.store import RunRow
 from research.workbench.workbench import Workbench
 from tests.app.conftest import APP
 from tests.word_encoder import WordEncoder
@@ -311,7 +312,7 @@ def test_findings_of_a_run_are_saved_with_quote_source_and_round(answered: Path)
 def test_two_runs_of_one_question_have_different_names_in_the_filter(visit: Visit, home: Path) -> None:
     own = Workbench(load(home=home))
     for run in ("261121-100000-aaaa", "261121-100001-bbbb"):
-        own.store.create(run, "How large is Mongolia?", own.recipe())
+        own.store.create(RunRow(run, "How large is Mongolia?", own.recipe()))
         own.memory.add([Entry(f"It is large, says {run}.", "finding", run=run, url=f"https://example.org/{run}")])
     own.memory.close()
     own.store.close()

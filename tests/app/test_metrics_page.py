@@ -15,7 +15,7 @@ from research.config.settings import load
 from research.events.events import RunFinished, RunStarted
 from research.events.recipe import Recipe
 from research.ops.metrics import combined
-from research.store import EVALUATED
+from research.store import EVALUATED, RunRow
 from research.store.sqlite import SqliteStore
 from research.workbench.workbench import Workbench
 from tests.long_run import LongRun, ending, of_round, stamp
@@ -39,7 +39,7 @@ def add(home: Path, run: str, framework: str, outcome: str = "answered", age_s: 
     over = RunFinished(status=end.status, outcome=outcome, answer="a", report="r", seconds=end.seconds)  # type: ignore[arg-type]
     made = [RunStarted(question=f"What of {run}?", recipe=recipe), *of_round(1), *of_round(2), over]
     events = [stamp(event, run, seq, now) for seq, event in enumerate(made)]
-    store.create(run, f"What of {run}?", recipe, created=now, events=events)
+    store.create(RunRow(run, f"What of {run}?", recipe, created=now), events)
     store.close()
 
 

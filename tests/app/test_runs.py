@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from research.config.settings import load
 from research.events.recipe import Recipe
-from research.store import Origin
+from research.store import Origin, RunRow
 from research.store.sqlite import SqliteStore
 from research.workbench import run_import
 from research.workbench.example import EXAMPLE_QUESTION
@@ -55,7 +55,7 @@ def two(answered: Path) -> Path:
     """A home with the answered example and a rerun of it with another framework."""
     store = store_of(answered)
     recipe = Recipe(framework="rewoo", context="window", model="scripted:x")
-    store.create(OTHER, "How many?", recipe, origin=Origin(RUN, "rerun"))
+    store.create(RunRow(OTHER, "How many?", recipe, origin=Origin(RUN, "rerun")))
     store.append(life(recipe, OTHER))
     store.tag(OTHER, ["moon"])
     store.close()
@@ -109,8 +109,8 @@ def test_runs_of_evaluations_are_hidden_unless_asked_for(visit: Visit, two: Path
 
 def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, answered: Path) -> None:
     store = store_of(answered)
-    store.create("261121-120002-abcf", "Another question?", Recipe())
-    store.create("261121-120003-abcf", EXAMPLE_QUESTION, Recipe())
+    store.create(RunRow("261121-120002-abcf", "Another question?", Recipe()))
+    store.create(RunRow("261121-120003-abcf", EXAMPLE_QUESTION, Recipe()))
     store.close()
     app = visit(answered, "runs")
     assert "runs of the same question stand together" in texts(app)
@@ -124,7 +124,7 @@ def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, an
 def test_older_runs_are_on_the_next_page(visit: Visit, answered: Path) -> None:
     store = store_of(answered)
     for number in range(205):
-        store.create(f"260101-000000-{number:04x}", f"Question {number}", Recipe(), created=1_000.0 + number)
+        store.create(RunRow(f"260101-000000-{number:04x}", f"Question {number}", Recipe(), created=1_000.0 + number))
     store.close()
     app = visit(answered, "runs")
     assert len(questions(app)) == 200

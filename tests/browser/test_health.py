@@ -15,6 +15,7 @@ import pytest
 
 from research.config.settings import load
 from research.events.recipe import Recipe
+from research.store import RunRow
 from research.workbench import health
 from research.workbench.workbench import Workbench
 from tests.browser.conftest import App, served
@@ -57,8 +58,8 @@ def test_runs_of_all_users_are_counted_without_naming_them(tmp_path: Path) -> No
     home.mkdir()
     user = "0123456789abcdef"
     first, other = Workbench(load(home=home)), Workbench(load(home=home, user=user))
-    first.store.create("r1", "secret question", Recipe(), queued=True)
-    other.store.create("r2", "secret question", Recipe(), created=time.time() - 100)
+    first.store.create(RunRow("r1", "secret question", Recipe(), status="queued"))
+    other.store.create(RunRow("r2", "secret question", Recipe(), created=time.time() - 100))
     with served(home) as app:
         status, body, text = ask(app)
     assert status == 200
@@ -84,13 +85,13 @@ def test_a_damaged_store_is_unhealthy_and_its_path_is_not_revealed(tmp_path: Pat
 def test_queued_runs_without_a_worker_are_reported(tmp_path: Path) -> None:
     bench = Workbench(load(home=tmp_path, engine="workers"))
     long_ago = time.time() - 2 * health.UNTAKEN_S
-    bench.store.create("r1", "Q", Recipe(), queued=True)
+    bench.store.create(RunRow("r1", "Q", Recipe(), status="queued"))
     assert health.check(bench).status == "ok"
-    bench.store.create("r2", "Q", Recipe(), queued=True, created=long_ago)
+    bench.store.create(RunRow("r2", "Q", Recipe(), status="queued", created=long_ago))
     found = health.check(bench)
     assert (found.status, found.serving) == ("degraded", True)
     assert "worker" in found.checks["runs"].text
-    bench.store.create("r3", "Q", Recipe())  # a worker is running it
+    bench.store.create(RunRow("r3", "Q", Recipe()))  # a worker is running it
     assert health.check(bench).status == "ok"
     bench.store.close()
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from research.events.recipe import Recipe
-from research.store import Origin
+from research.store import Origin, RunRow
 from research.workbench import run_import
 from tests.browser.conftest import OUTPUT, App, pick_row, served, settle
 from tests.unit.test_importing import life
@@ -24,7 +24,7 @@ def test_runs_are_filtered_exported_deleted_restored_and_imported(page: Page, li
     shutil.copy(library, tmp_path)
     bench = App(tmp_path, "").bench
     for run, recipe in ((FIRST, Recipe()), (SECOND, Recipe(framework="rewoo", context="window"))):
-        bench.store.create(run, "How many?", recipe, origin=Origin(FIRST, "rerun") if run == SECOND else None)
+        bench.store.create(RunRow(run, "How many?", recipe, origin=Origin(FIRST, "rerun") if run == SECOND else None))
         bench.store.append(life(recipe, run))
     with served(tmp_path) as app:
         page.goto(f"{app.url}/runs?framework=rewoo")

@@ -17,6 +17,7 @@ from research.errors import ConfigError
 from research.evaluation.recipes import candidate
 from research.events.events import Asked, Returned, RunFailed, RunFinished
 from research.events.view import fold
+from research.store import RunRow
 from research.workbench.run_import import import_run, read_run
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
@@ -82,7 +83,7 @@ def test_an_agent_answers_and_goes_on_from_its_record(provider: FakeOpenAI, scri
     (tmp_path / "stop-here").unlink()
 
     events = [event for event in bench.store.events(failed.run) if not isinstance(event, RunFailed | RunFinished)]
-    bench.store.create("again", QUESTION, chosen, events=[replace(event, run="again") for event in events])
+    bench.store.create(RunRow("again", QUESTION, chosen), [replace(event, run="again") for event in events])
     deque(bench.engine.resume("again", here=True).events(), 0)
     view = fold(bench.store.events("again"))
     assert (view.status, view.outcome, view.answer) == ("completed", "answered", REPORT)

@@ -15,7 +15,7 @@ from research.errors import ConfigError
 from research.events.recipe import Recipe
 from research.memory import Entry
 from research.ops.metrics import times
-from research.store import Filters
+from research.store import Filters, RunRow
 from research.store.saved import Preset, SavedValues
 from research.workbench import run_import
 from research.workbench.workbench import Workbench
@@ -31,7 +31,7 @@ COLUMNS = ["recipe", "question", "status", "outcome", "answer", "created", "upda
 def bench(tmp_path: Path) -> Workbench:
     bench = Workbench(load(home=tmp_path / "home"))
     for run in (RUN, OTHER):
-        bench.store.create(run, "How many?", Recipe())
+        bench.store.create(RunRow(run, "How many?", Recipe()))
         bench.store.append(life(Recipe(), run))
     bench.store.tag(RUN, ["moon"])
     return bench

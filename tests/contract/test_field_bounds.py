@@ -24,6 +24,7 @@ from research.events.recipe import Recipe
 from research.mcp import schemas
 from research.memory import Entry
 from research.search.library import uploads
+from research.store import RunRow
 from research.store.saved import Opinion, Preset
 from research.text import FIELD, ITEMS, TAG, TAGS
 from research.types import Observation, Passage, Source
@@ -44,7 +45,7 @@ OpenService = Callable[..., Any]
 def waiting(bench: Workbench) -> str:
     """Return the id of a run that waits for a reply."""
     recipe = bench.recipe()
-    bench.store.create("a-run", QUESTION, recipe)
+    bench.store.create(RunRow("a-run", QUESTION, recipe))
     events = [RunStarted(question=QUESTION, recipe=recipe), WaitingForUser(prompt="Which?")]
     bench.store.append([stamp(each, "a-run", seq, 1.0) for seq, each in enumerate(events)])
     return "a-run"

@@ -21,6 +21,7 @@ from research.events.events import Asked, Replied, ReportUpdated
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
 from research.exports.json import as_dict
+from research.store import RunRow
 from research.types import Citation, Completion, Judgement, Message, Reply, Request, Usage
 from research.workbench import doctor, presets, verifiers
 from research.workbench.estimate import estimate
@@ -424,7 +425,7 @@ def test_a_run_of_an_earlier_version_goes_on_with_the_verdicts_that_it_has(
             ),
         ]
         old = [replace(event, run="old", seq=last.seq + n, time=last.time) for n, event in enumerate(old, 1)]
-        bench.store.create("old", QUESTION, view.recipe)
+        bench.store.create(RunRow("old", QUESTION, view.recipe))
         bench.store.append([*(replace(event, run="old") for event in kept), *old])
         judge.asked.clear()
         other = Workbench(load(home=home, openai_base_url=server.base_url, judge="all"))

@@ -29,6 +29,7 @@ from research.ops.metrics import (
     measure,
     times,
 )
+from research.store import RunRow
 from research.workbench.workbench import Workbench
 from tests.workers import LONG_S
 
@@ -134,7 +135,7 @@ def test_a_run_that_an_error_stopped_before_any_round_counts_as_failed(bench: Wo
     for run, reason in (("261121-100000-aaaa", "no server at localhost:9"), ("261121-100000-bbbb", "")):
         made = [RunStarted(question="Q", recipe=Recipe()), Paused(reason=reason)]
         events = [msgspec.structs.replace(each, run=run, seq=n, time=1.0 + n) for n, each in enumerate(made)]
-        bench.store.create(run, "Q", Recipe(), created=1.0, events=events)
+        bench.store.create(RunRow(run, "Q", Recipe(), created=1.0), events)
     book, rows = Ledger(), bench.store.runs()
     assert book.catch_up(bench.store, rows, 60) == 0
     assert [(each.run, each.outcome, each.rounds) for each in book.of(rows)] == [("261121-100000-aaaa", "failed", 0)]

@@ -11,7 +11,7 @@ import pytest
 from research.errors import ConfigError
 from research.events.events import Event, ReportUpdated, RunFinished, RunStarted, WaitingForUser
 from research.events.recipe import Recipe
-from research.store import Origin
+from research.store import Origin, RunRow
 from research.store.database import close_pool
 from research.store.migrate import move
 from research.store.postgres import PostgresStore
@@ -44,18 +44,18 @@ def noted(run: str, seq: int) -> Event:
 def filled(store: SqliteStore) -> None:
     """Add runs of every kind: finished, waiting, interrupted, deleted, forked, without events."""
     started = RunStarted(run="a", seq=0, question="Why?\0", recipe=Recipe(context="window"))
-    store.create("a", "Why?\0", Recipe(context="window"), created=LONG_AGO, events=[started])
+    store.create(RunRow("a", "Why?\0", Recipe(context="window"), created=LONG_AGO), [started])
     store.append([noted("a", 1), noted("a", 2)])
     store.append([RunFinished(run="a", seq=3, status="completed", outcome="answered", answer="So.", report="So.")])
     store.tag("a", ["to read", "经济"])
-    store.create("b", "How?", Recipe(), created=LONG_AGO + 1, origin=Origin("a", "fork", 2))
+    store.create(RunRow("b", "How?", Recipe(), created=LONG_AGO + 1, origin=Origin("a", "fork", 2)))
     store.append([noted("b", 0), WaitingForUser(run="b", seq=1, prompt="Which?")])
     store.request("b", "pause")
     store.request("b", "stop")
-    store.create("c", "What?", Recipe(), created=LONG_AGO + 2, events=[noted("c", 0)])
-    store.create("d", "Who?", Recipe(), created=LONG_AGO + 3, events=[noted("d", 0)])
+    store.create(RunRow("c", "What?", Recipe(), created=LONG_AGO + 2), [noted("c", 0)])
+    store.create(RunRow("d", "Who?", Recipe(), created=LONG_AGO + 3), [noted("d", 0)])
     store.delete(["d"])
-    store.create("e", "When?", Recipe(), created=LONG_AGO + 4, queued=True)
+    store.create(RunRow("e", "When?", Recipe(), created=LONG_AGO + 4, status="queued"))
     saved = SavedValues(store)
     saved.save_preset(Preset("My way", {"framework": "react"}))
     saved.save_comparison(Comparison("x", "Why?", ("a", "b"), 1.0))
@@ -153,7 +153,7 @@ def test_a_change_during_the_move_is_an_error(source: SqliteStore, url: str, cha
             if change == "event":
                 source.append([noted("c", 1)])
             elif change == "run":
-                source.create("f", "New?", Recipe())
+                source.create(RunRow("f", "New?", Recipe()))
             else:
                 SavedValues(source).save_preset(Preset("New", {}))
 

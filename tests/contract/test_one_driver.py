@@ -118,7 +118,7 @@ def test_a_stop_overrides_a_pause_that_began_before_it(bench: Workbench) -> None
 
 
 def test_resuming_a_run_clears_earlier_requests(bench: Workbench) -> None:
-    bench.store.create("one", QUESTION, bench.recipe())
+    bench.store.create(RunRow("one", QUESTION, bench.recipe()))
     bench.store.request("one", "pause")
     bench.store.append([e.Resumed(run="one", seq=0, time=1.0)])
     assert bench.store.requests(["one"]) == {}

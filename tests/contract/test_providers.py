@@ -22,6 +22,7 @@ from research.errors import ConfigError, ProviderError
 from research.events.events import Event, Replied, RunStarted
 from research.events.recipe import Recipe
 from research.events.transcript import Interaction
+from research.store import RunRow
 from research.types import (
     Completion,
     Delta,
@@ -159,7 +160,7 @@ class Recorded(Case):
             events.append(
                 Replied(run="r", seq=n, time=1.0, ask=n, purpose=purpose, reply=reply, usage=Usage(), seconds=0.5)
             )
-        bench.store.create("r", QUESTION, Recipe())
+        bench.store.create(RunRow("r", QUESTION, Recipe()))
         bench.store.append(events)
         yield bench.model("recorded:r")
 

@@ -20,7 +20,7 @@ from research.events import events as e
 from research.events.events import Event
 from research.events.recipe import Budget, Recipe
 from research.events.view import RunView, fold, messages_sent
-from research.store import Origin
+from research.store import Origin, RunRow
 from research.types import Passage, Source
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.recipes import pairs
@@ -140,7 +140,7 @@ def test_requests_after_a_pause_are_logged_as_they_were_sent(bench: Workbench) -
                 bench.engine.pause(event.run)
         log = b"\n".join(map(e.encode, bench.store.events(followed.run_id)))
         old = [e.decode(line) for line in re.sub(rb"Today is [\d-]+", b"Today is 2001-02-03", log).split(b"\n")]
-        bench.store.create("old", QUESTION, bench.recipe(model="openai:fake"))
+        bench.store.create(RunRow("old", QUESTION, bench.recipe(model="openai:fake")))
         bench.store.append([msgspec.structs.replace(event, run="old") for event in old])
         server.requests.clear()
         list(bench.engine.resume("old", here=True).events())
@@ -196,7 +196,7 @@ def test_only_a_running_run_can_be_paused(bench: Workbench) -> None:
     list(followed.events())
     with pytest.raises(ConfigError, match="is not running: answered"):
         bench.engine.pause(followed.run_id)
-    bench.store.create("cut", QUESTION, bench.recipe(), created=time.time() - 60)
+    bench.store.create(RunRow("cut", QUESTION, bench.recipe(), created=time.time() - 60))
     with pytest.raises(ConfigError, match="interrupted.*resume or stop"):
         bench.engine.pause("cut")
     with pytest.raises(ConfigError, match="unknown run"):
@@ -225,7 +225,7 @@ def test_a_time_budget_counts_work_before_a_pause_but_not_the_pause(
         for seq, event in enumerate(recorded)
     ]
     events[0] = msgspec.structs.replace(events[0], recipe=recipe)  # type: ignore[call-arg]
-    bench.store.create("later", EXAMPLE_QUESTION, recipe)
+    bench.store.create(RunRow("later", EXAMPLE_QUESTION, recipe))
     bench.store.append(events)
     list(bench.engine.resume("later", here=True).events())
     view = fold(bench.store.events("later"))
@@ -355,7 +355,7 @@ def test_an_impossible_fork_is_refused_and_creates_no_run(bench: Workbench) -> N
     with pytest.raises(ConfigError, match="another context"):
         bench.engine.fork(followed.run_id, 1, recipe=bench.recipe(framework="iter_research"))
     assert len(bench.store.runs()) == count, "a refused fork was saved"
-    bench.store.create("empty", EXAMPLE_QUESTION, bench.recipe())
+    bench.store.create(RunRow("empty", EXAMPLE_QUESTION, bench.recipe()))
     with pytest.raises(ConfigError, match="no complete round.*rerun"):
         bench.engine.fork("empty", 1)
 

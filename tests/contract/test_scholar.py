@@ -344,5 +344,5 @@ def test_dates_are_parsed_in_the_formats_of_the_services(text: str | None, parts
 
 def test_each_service_has_its_minimum_interval(tmp_path: Path) -> None:
     settings = load(home=tmp_path)
-    intervals = {s.name: s.remote.rate_limit.interval_s for s in web.services(web.scholars(settings), settings)}  # type: ignore[attr-defined]
+    intervals = {s.name: s.remote.rate_limit.interval_s for s in web.services(web.scholars(), settings)}  # type: ignore[attr-defined]
     assert intervals["semantic_scholar"] >= 1 and intervals["arxiv"] >= 3

@@ -12,7 +12,7 @@ from research.config import users
 from research.config.settings import load
 from research.errors import ConfigError
 from research.events.events import Event, ReportUpdated
-from research.store import Origin, Store, shares
+from research.store import Origin, RunRow, Store, shares
 from research.store.database import close_pool
 from research.workbench.workbench import Workbench
 
@@ -51,10 +51,10 @@ def house(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     recipe = Workbench(load(home=tmp_path / "home")).recipe(tools=())
     alice = made.store(ALICE)
     for run in (SHARED, OTHER):
-        alice.create(run, f"of Alice: {run}", recipe, events=[noted(run, 0)])
-    alice.create("261121-130000-bbbb", "of Alice: on", recipe, origin=Origin(SHARED, "follow_up"))
+        alice.create(RunRow(run, f"of Alice: {run}", recipe), [noted(run, 0)])
+    alice.create(RunRow("261121-130000-bbbb", "of Alice: on", recipe, origin=Origin(SHARED, "follow_up")))
     alice.tag("261121-130000-bbbb", ["private"])
-    made.store(BOB).create(SHARED, "of Bob", recipe, events=[noted(SHARED, 0, "Bob's")])
+    made.store(BOB).create(RunRow(SHARED, "of Bob", recipe), [noted(SHARED, 0, "Bob's")])
     yield made
     if request.param == "postgres":
         close_pool(request.getfixturevalue("database_url"))

@@ -36,6 +36,7 @@ from research.models import bounded
 from research.models.failures import Problem
 from research.ops import logs
 from research.sandbox.python import run_python
+from research.store import RunRow
 from research.store.sqlite import SqliteStore
 from research.types import Completion, Delta, Message, Request
 from research.web.isolated import read_isolated
@@ -126,7 +127,7 @@ def test_a_log_keeps_no_control_characters(caplog: pytest.LogCaptureFixture) -> 
 def test_an_erased_run_gets_no_more_events(tmp_path: Path) -> None:
     with closing(SqliteStore(tmp_path / "workbench.sqlite")) as store:
         events = list(life(Recipe(), RUN))
-        store.create(RUN, "How many?", Recipe())
+        store.create(RunRow(RUN, "How many?", Recipe()))
         store.append(events[:2])
         store.delete([RUN])
         store.purge(time.time() + 1)

@@ -29,7 +29,7 @@ from research.events.events import (
     WaitingForUser,
 )
 from research.events.recipe import Recipe
-from research.store import Filters, Origin, Store
+from research.store import Filters, Origin, RunRow, Store
 from research.store.commits import Batch, Commits
 from research.store.database import close_pool
 from research.store.postgres import PostgresStore
@@ -59,7 +59,7 @@ def at(place: str) -> Store:
 
 AT = (
     "import sys; from pathlib import Path\n"
-    "from research.store.postgres import PostgresStore; from research.store.sqlite import SqliteStore\n"
+    "from research.store import RunRow; from research.store.postgres import PostgresStore; from research.store.sqlite import SqliteStore\n"
     "from research.events.events import *; from research.events.recipe import Recipe; from research.errors import *\n"
     "place = sys.argv[1]\n"
     "store = PostgresStore(place, 'workbench') if '://' in place else SqliteStore(Path(place))\n"
@@ -95,7 +95,7 @@ def streamed(run: str, seq: int) -> Event:
 
 
 def test_events_are_read_back_equal_and_in_order(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
     events: list[Event] = [RunStarted(run="a", seq=0, question="Why?", recipe=RECIPE), noted("a", 1)]
     store.append(events)
     store.append([noted("a", 3)])
@@ -104,8 +104,8 @@ def test_events_are_read_back_equal_and_in_order(store: Store) -> None:
 
 
 def test_events_after_a_position_are_only_the_later_ones(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
-    store.create("b", "How?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
+    store.create(RunRow("b", "How?", RECIPE))
     store.append([noted("a", seq) for seq in range(5)])
     store.append([noted("b", 9)])
     assert [event.seq for event in store.events("a", after=2)] == [3, 4]
@@ -114,7 +114,7 @@ def test_events_after_a_position_are_only_the_later_ones(store: Store) -> None:
 
 
 def test_an_event_cannot_be_written_at_a_position_that_is_taken(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
     store.append([noted("a", 0)])
     with pytest.raises(ConfigError, match="running elsewhere"):
         store.append([noted("a", 1), noted("a", 0)])
@@ -123,7 +123,7 @@ def test_an_event_cannot_be_written_at_a_position_that_is_taken(store: Store) ->
 
 def test_a_run_is_found_by_a_unique_prefix_of_its_id(store: Store) -> None:
     for run in ("260101-aa", "260101-ab", "260102-aa", "260102-aa-long"):
-        store.create(run, f"Question of {run}", RECIPE)
+        store.create(RunRow(run, f"Question of {run}", RECIPE))
     assert store.run("260101-ab").id == "260101-ab"
     assert store.run("260102-aa").id == "260102-aa", "a longer id was found instead of the exact one"
     assert store.run("260102-aa-").id == "260102-aa-long"
@@ -135,7 +135,7 @@ def test_a_run_is_found_by_a_unique_prefix_of_its_id(store: Store) -> None:
 
 
 def test_a_runs_row_follows_its_events(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
     row = store.run("a")
     assert (row.question, row.recipe, row.status, row.outcome) == ("Why?", RECIPE, "running", None)
     store.append([WaitingForUser(run="a", seq=0, prompt="Which one?")])
@@ -150,7 +150,7 @@ def test_a_runs_row_follows_its_events(store: Store) -> None:
 
 def test_runs_are_listed_newest_first_and_searched(store: Store) -> None:
     for run in ("a", "b", "c"):
-        store.create(run, f"Question {run}", RECIPE)
+        store.create(RunRow(run, f"Question {run}", RECIPE))
     store.append([RunFinished(run="b", seq=0, status="completed", outcome="answered", answer="A giraffe.", report="")])
     assert [row.id for row in store.runs()] == ["c", "b", "a"]
     assert [row.id for row in store.runs(limit=1, offset=1)] == ["b"]
@@ -160,7 +160,7 @@ def test_runs_are_listed_newest_first_and_searched(store: Store) -> None:
 
 def test_a_request_to_stop_reaches_another_connection(open_store: Callable[[], Store]) -> None:
     asking, working = open_store(), open_store()
-    working.create("a", "Why?", RECIPE)
+    working.create(RunRow("a", "Why?", RECIPE))
     assert working.requests(["a"]) == {}
     asking.request("a", "stop")
     assert working.requests(["a", "b"]) == {"a": "stop"}
@@ -169,7 +169,7 @@ def test_a_request_to_stop_reaches_another_connection(open_store: Callable[[], S
 
 def test_a_heartbeat_is_seen_by_another_connection(open_store: Callable[[], Store]) -> None:
     working, watching = open_store(), open_store()
-    working.create("a", "Why?", RECIPE)
+    working.create(RunRow("a", "Why?", RECIPE))
     before = watching.run("a").heartbeat
     working.heartbeat(["a"])
     assert watching.run("a").heartbeat >= before
@@ -181,7 +181,7 @@ def test_threads_with_their_own_stores_lose_no_events(open_store: Callable[[], S
 
     def write(number: int) -> None:
         store = stores[number % 2]
-        store.create(f"run-{number}", "Why?", RECIPE)
+        store.create(RunRow(f"run-{number}", "Why?", RECIPE))
         for seq in range(25):
             store.append([noted(f"run-{number}", seq)])
 
@@ -196,7 +196,7 @@ def test_threads_with_their_own_stores_lose_no_events(open_store: Callable[[], S
 
 def test_streamed_text_is_visible_before_the_event_that_follows_it(open_store: Callable[[], Store]) -> None:
     ours, theirs = open_store(), open_store()
-    ours.create("a", "Why?", RECIPE)
+    ours.create(RunRow("a", "Why?", RECIPE))
     ours.append([streamed("a", 0)])
     assert ours.events("a") == [streamed("a", 0)], "the writer does not see its own event"
     ours.append([streamed("a", 1)])
@@ -209,8 +209,8 @@ def test_streamed_text_is_visible_before_the_event_that_follows_it(open_store: C
 
 def test_after_streamed_text_that_could_not_be_saved_no_later_event_is_saved(open_store: Callable[[], Store]) -> None:
     ours, zombie = open_store(), open_store()
-    ours.create("a", "Why?", RECIPE)
-    ours.create("b", "How?", RECIPE)
+    ours.create(RunRow("a", "Why?", RECIPE))
+    ours.create(RunRow("b", "How?", RECIPE))
     ours.append([noted("a", 0)])
     for seen_between in (False, True):
         zombie.append([streamed("a", 0)])
@@ -226,7 +226,7 @@ def test_after_streamed_text_that_could_not_be_saved_no_later_event_is_saved(ope
 def test_each_of_many_concurrent_writers_learns_of_its_own_failure_only(store: Store) -> None:
     gate, failed = threading.Barrier(8), list[int]()
     for number in range(8):
-        store.create(f"run-{number}", "Why?", RECIPE)
+        store.create(RunRow(f"run-{number}", "Why?", RECIPE))
     store.append([noted("run-3", 5)])
 
     def write(number: int) -> None:
@@ -250,13 +250,13 @@ def test_each_of_many_concurrent_writers_learns_of_its_own_failure_only(store: S
 @pytest.mark.examples(1)
 def test_two_processes_can_write_at_the_same_time(open_store: Callable[[], Store], place: str) -> None:
     code = AT + (
-        "store.create('theirs', 'Why?', Recipe())\n"
+        "store.create(RunRow('theirs', 'Why?', Recipe()))\n"
         "for seq in range(50): store.append([ReportUpdated(run='theirs', seq=seq, report='x')])\n"
     )
     # Started before this process opens the store, so that both may find it without tables.
     process = subprocess.Popen([sys.executable, "-c", code, place], cwd=ROOT)
     store = open_store()
-    store.create("ours", "Why?", RECIPE)
+    store.create(RunRow("ours", "Why?", RECIPE))
     for seq in range(50):
         store.append([noted("ours", seq)])
     assert process.wait(LONG_S) == 0
@@ -275,7 +275,7 @@ def test_several_processes_can_create_the_store_at_once(place: str) -> None:
 @pytest.mark.examples(1)
 def test_only_one_of_several_racing_processes_writes_each_position(open_store: Callable[[], Store], place: str) -> None:
     store = open_store()
-    store.create("a", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
     code = AT + (
         "won = []\n"
         "sys.stdin.readline()\n"
@@ -300,16 +300,16 @@ def test_only_one_of_several_racing_processes_writes_each_position(open_store: C
 
 def test_acknowledged_events_are_there_after_reopening(open_store: Callable[[], Store]) -> None:
     first = open_store()
-    first.create("a", "Why?", RECIPE)
+    first.create(RunRow("a", "Why?", RECIPE))
     first.append([noted("a", 0)])
     first.close()
     assert open_store().events("a") == [noted("a", 0)]
 
 
 def test_filters_can_be_combined(store: Store) -> None:
-    store.create("a", "Why?", Recipe(), created=10.0)
-    store.create("b", "How?", RECIPE, created=20.0)
-    store.create("c", "How much?", Recipe(model="openai:x"), created=30.0)
+    store.create(RunRow("a", "Why?", Recipe(), created=10.0))
+    store.create(RunRow("b", "How?", RECIPE, created=20.0))
+    store.create(RunRow("c", "How much?", Recipe(model="openai:x"), created=30.0))
     store.append([RunFinished(run="b", seq=0, status="completed", outcome="answered", answer="So.", report="So.")])
 
     def found(query: str = "", **wanted: Any) -> list[str]:
@@ -325,8 +325,8 @@ def test_filters_can_be_combined(store: Store) -> None:
 
 
 def test_tags_can_be_set_listed_and_filtered_by(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
-    store.create("b", "How?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
+    store.create(RunRow("b", "How?", RECIPE))
     store.tag("a", ["to read", " to  read ", "", "经济"])
     store.tag("b", ["old"])
     store.tag("b", [])
@@ -340,7 +340,7 @@ def test_tags_can_be_set_listed_and_filtered_by(store: Store) -> None:
 
 
 def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
     store.append([noted("a", 0)])
     store.tag("a", ["mine"])
     store.delete(["a"])
@@ -348,7 +348,7 @@ def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
     with pytest.raises(ConfigError, match="unknown run 'a'"):
         store.run("a")
     with pytest.raises(ConfigError, match="deleted a moment ago"):
-        store.create("a", "Again?", RECIPE)
+        store.create(RunRow("a", "Again?", RECIPE))
     store.restore(["a"])
     assert store.run("a").tags == ("mine",)
     assert store.events("a") == [noted("a", 0)]
@@ -356,7 +356,7 @@ def test_a_deleted_run_is_in_no_list_until_it_is_restored(store: Store) -> None:
 
 def test_purge_removes_only_runs_deleted_before_the_given_time(store: Store) -> None:
     for run in ("a", "b"):
-        store.create(run, "Why?", RECIPE)
+        store.create(RunRow(run, "Why?", RECIPE))
         store.append([noted(run, 0)])
     store.delete(["a"])
     assert store.purge(0.0) == 0
@@ -368,8 +368,8 @@ def test_purge_removes_only_runs_deleted_before_the_given_time(store: Store) -> 
 
 
 def test_a_run_knows_its_origin(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
-    store.create("b", "Why?", RECIPE, origin=Origin("a", "fork", 2))
+    store.create(RunRow("a", "Why?", RECIPE))
+    store.create(RunRow("b", "Why?", RECIPE, origin=Origin("a", "fork", 2)))
     assert store.run("a").origin is None
     assert store.run("b").origin == Origin("a", "fork", 2)
     assert Origin("a", "rerun").round == 0
@@ -412,7 +412,7 @@ def test_any_text_is_read_back_unchanged(open_store: Callable[[], Store]) -> Non
         run = f"run-{next(numbers)}"
         recipe = Recipe(model=f"openai:{text}", framework_options={"x": text})
         report = ReportUpdated(run=run, seq=0, report=text)
-        store.create(run, text, recipe, origin=Origin(text or "x", "rerun"), events=[report])
+        store.create(RunRow(run, text, recipe, origin=Origin(text or "x", "rerun")), [report])
         end = RunFinished(run=run, seq=1, status="completed", outcome="answered", answer=text, report=text)
         store.append([end])
         store.tag(run, [tag])
@@ -442,7 +442,7 @@ def test_values_are_found_by_a_prefix_of_their_key(store: Store) -> None:
 
 
 def test_an_impossible_id_is_unknown(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
     for odd in ("\0", "a\0", "\ufdd0", "a'", "a" * 100_000):
         with pytest.raises(ConfigError, match="unknown run"):
             store.run(odd)
@@ -451,7 +451,7 @@ def test_an_impossible_id_is_unknown(store: Store) -> None:
 
 def test_search_words_are_taken_literally(store: Store) -> None:
     for number, question in enumerate(("100 % of it", "100 parts of it", "a_b", "axb", "back\\slash")):
-        store.create(f"run-{number}", question, RECIPE)
+        store.create(RunRow(f"run-{number}", question, RECIPE))
     found = {words: [row.question for row in store.runs(words)] for words in ("100 %", "A_B", "k\\s", "%", "")}
     assert found["100 %"] == ["100 % of it"] == found["%"]
     assert found["A_B"] == ["a_b"]
@@ -462,19 +462,19 @@ def test_search_words_are_taken_literally(store: Store) -> None:
 def test_a_run_is_created_with_its_first_events_or_not_at_all(store: Store) -> None:
     started = RunStarted(run="a", seq=0, question="Why?", recipe=RECIPE)
     end = RunFinished(run="a", seq=1, status="completed", outcome="answered", answer="So.", report="So.")
-    store.create("a", "Why?", RECIPE, events=[started, end])
+    store.create(RunRow("a", "Why?", RECIPE), [started, end])
     assert store.events("a") == [started, end]
     assert (store.run("a").status, store.run("a").answer) == ("completed", "So.")
     with pytest.raises(ConfigError, match="exists already"):
-        store.create("a", "How?", RECIPE, events=[noted("a", 7)])
+        store.create(RunRow("a", "How?", RECIPE), [noted("a", 7)])
     assert store.events("a") == [started, end]
     assert store.run("a").question == "Why?"
 
 
 def test_a_queued_run_becomes_running_with_its_first_heartbeat(store: Store) -> None:
     resumed = Resumed(run="a", seq=1)
-    store.create("a", "Why?", RECIPE, queued=True, events=[noted("a", 0), resumed])
-    store.create("b", "How?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE, status="queued"), [noted("a", 0), resumed])
+    store.create(RunRow("b", "How?", RECIPE))
     assert store.run("a").status == "queued", "the status came from its first events"
     store.heartbeat(["a", "b"])
     assert [store.run(run).status for run in "ab"] == ["running", "running"]
@@ -488,7 +488,7 @@ def test_a_queued_run_becomes_running_with_its_first_heartbeat(store: Store) -> 
 
 def test_stale_runs_are_unfinished_runs_without_a_recent_heartbeat(store: Store) -> None:
     for run, born in (("c", 30.0), ("a", 10.0), ("b", 20.0), ("d", 10.0), ("e", 10.0), ("f", 10.0)):
-        store.create(run, "Why?", RECIPE, created=born, queued=run == "a")
+        store.create(RunRow(run, "Why?", RECIPE, created=born, status="queued" if run == "a" else "running"))
     store.append([Paused(run="d", seq=0)])
     store.delete(["e"])
     store.heartbeat(["f"])
@@ -497,8 +497,8 @@ def test_stale_runs_are_unfinished_runs_without_a_recent_heartbeat(store: Store)
 
 
 def test_resuming_a_run_clears_the_requests_to_it(store: Store) -> None:
-    store.create("a", "Why?", RECIPE)
-    store.create("b", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
+    store.create(RunRow("b", "Why?", RECIPE))
     for run in "ab":
         store.request(run, "stop")
         store.request(run, "pause")
@@ -542,7 +542,7 @@ def test_concurrent_threads_get_different_turns(store: Store) -> None:
 
 def test_closing_the_store_saves_buffered_events(open_store: Callable[[], Store]) -> None:
     first = open_store()
-    first.create("a", "Why?", RECIPE)
+    first.create(RunRow("a", "Why?", RECIPE))
     first.append([streamed("a", 0)])
     first.close()
     assert open_store().events("a") == [streamed("a", 0)]
@@ -550,7 +550,7 @@ def test_closing_the_store_saves_buffered_events(open_store: Callable[[], Store]
 
 def test_appending_nothing_changes_nothing(store: Store) -> None:
     store.append([])
-    store.create("a", "Why?", RECIPE)
+    store.create(RunRow("a", "Why?", RECIPE))
     store.append([noted("a", 0)])
     assert store.events("a") == [noted("a", 0)]
 
@@ -558,7 +558,7 @@ def test_appending_nothing_changes_nothing(store: Store) -> None:
 def test_runs_that_share_a_commit_each_update_their_own_row(store: Store) -> None:
     gate = threading.Barrier(12)
     for number in range(12):
-        store.create(f"run-{number}", "Why?", RECIPE)
+        store.create(RunRow(f"run-{number}", "Why?", RECIPE))
 
     def write(number: int) -> None:
         gate.wait(LONG_S)

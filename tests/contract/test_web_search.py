@@ -137,7 +137,7 @@ def test_web_uses_the_configured_services_or_else_duckduckgo(tmp_path: Path) -> 
     assert web.configured(load(home=tmp_path, tavily_api_key="")) == ["duckduckgo"]
     both = load(home=tmp_path, tavily_api_key=KEY, searxng_url="http://127.0.0.1:8888")
     assert web.configured(both) == ["searxng", "tavily"]
-    assert web.scholars(both) == ["arxiv", "crossref", "openalex", "pubmed", "semantic_scholar"]
+    assert web.scholars() == ["arxiv", "crossref", "openalex", "pubmed", "semantic_scholar"]
     assert [service.name for service in web.services(["tavily"], both)] == ["tavily"]  # type: ignore[attr-defined]
     with pytest.raises(ConfigError, match="unknown search service 'bing'"):
         web.services(["bing"], both)

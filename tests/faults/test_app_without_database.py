@@ -14,6 +14,7 @@ from research.config.settings import load
 from research.config.timings import Timings
 from research.config.users import known_users
 from research.errors import StoreUnavailable
+from research.store import RunRow
 from research.store.database import close_pool
 from research.workbench.workbench import Workbench
 from tests.player import QUESTION
@@ -27,7 +28,7 @@ def bench(server: PostgresServer, home: Path, monkeypatch: pytest.MonkeyPatch) -
     """A workbench that looks for lost runs, with one run whose heartbeat is older than the limit."""
     monkeypatch.setenv("DATABASE_URL", server.get_uri())
     bench = Workbench(load(home=home, timings=Timings(lost_after=0, settle=math.inf)))
-    bench.store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
+    bench.store.create(RunRow(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60))
     yield bench
     server.start()
     bench.store.delete([RUN])
@@ -78,7 +79,7 @@ def test_no_run_is_reclaimed_right_after_a_full_sqlite_file_has_room_again(
 ) -> None:
     bench = Workbench(load(home=home, timings=Timings(lost_after=0, settle=math.inf)))
     store = bench.store
-    store.create(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60)
+    store.create(RunRow(RUN, QUESTION, bench.recipe(model="extractive"), created=time.time() - 60))
     bench.store._db.execute("PRAGMA max_page_count = 1")  # type: ignore[attr-defined]  # no room to grow
     with pytest.raises(StoreUnavailable):
         for number in range(50):

@@ -18,6 +18,7 @@ from research.engine.reclaim import MAX_RECLAIMS
 from research.errors import ConfigError
 from research.events import events as e
 from research.events.view import fold
+from research.store import RunRow
 from tests.faults.kills import NEVER, Bench, Order, Point, Provider, Warm, warmed
 from tests.player import QUESTION, Player
 from tests.workers import LONG_S, until
@@ -201,7 +202,7 @@ def test_a_paused_waiting_or_queued_run_is_never_reclaimed(place: Place, state: 
         "waiting_input": [e.WaitingForUser(run=RUN, seq=1, time=time.time(), prompt="Which?")],
         "queued": [],
     }
-    bench.store.create(RUN, QUESTION, recipe, queued=state == "queued", events=[started])
+    bench.store.create(RunRow(RUN, QUESTION, recipe, status="queued" if state == "queued" else "running"), [started])
     bench.store.append(idle[state])
     assert bench.store.run(RUN).status == state
     place.age()
@@ -233,7 +234,7 @@ def test_a_run_without_events_that_cannot_continue_here_is_left_as_it_is(place: 
     def not_here() -> None:
         raise ConfigError("no such model here")
 
-    place.bench.store.create(RUN, QUESTION, place.bench.recipe(model="openai:fake", tools=["search"]))
+    place.bench.store.create(RunRow(RUN, QUESTION, place.bench.recipe(model="openai:fake", tools=["search"])))
     place.age()
     Slow(place, "", not_here).engine.drive(RUN)
     assert (place.events, place.bench.store.run(RUN).status) == ([], "running")

@@ -16,6 +16,7 @@ from research.config.settings import load
 from research.errors import StoreUnavailable
 from research.events import events as e
 from research.events.view import fold
+from research.store import RunRow
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
@@ -135,7 +136,7 @@ def damaged(path: Path, how: str) -> bytes:
     """Write a database of 40 runs, damage it, and return the damaged bytes."""
     bench = Workbench(load(home=path.parent))
     for n in range(40):
-        bench.store.create(f"run-{n}", "q" * 2000, bench.recipe())
+        bench.store.create(RunRow(f"run-{n}", "q" * 2000, bench.recipe()))
     bench.store.close()
     assert not path.with_name(f"{path.name}-wal").exists()
     data = bytearray(path.read_bytes())

@@ -13,6 +13,7 @@ import pytest
 from research.errors import ConfigError
 from research.events.events import Event, ReportUpdated
 from research.events.recipe import Recipe
+from research.store import RunRow
 from research.store.sqlite import SqliteStore
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,7 @@ from pathlib import Path
 from research.errors import StoreUnavailable
 from research.events.events import ReportUpdated, Streamed
 from research.events.recipe import Recipe
+from research.store import RunRow
 from research.store.sqlite import SqliteStore
 
 home, kind = Path(sys.argv[1]), sys.argv[2]
@@ -60,7 +62,7 @@ def streamed(seq):
     return Streamed(run="a", seq=seq, time=float(seq), ask=1, text=f"piece {seq}")
 
 store = SqliteStore(home / "runs.sqlite")
-store.create("a", "Why?", Recipe())
+store.create(RunRow("a", "Why?", Recipe()))
 store.append([noted(0), noted(1)])
 fill()
 seq = 2
@@ -70,7 +72,7 @@ while not refused(store.append, [noted(seq + 1)]):
     store.append([streamed(seq)])
 for _ in range(3):
     assert refused(store.append, [noted(seq + 1)])
-    assert refused(store.create, "b", "How?", Recipe(), events=[noted(0, "b")])
+    assert refused(store.create, RunRow("b", "How?", Recipe()), [noted(0, "b")])
     assert [event.seq for event in store.events("a")] == list(range(seq)), "an acknowledged event cannot be read"
 if kind == "limit":
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
@@ -80,7 +82,7 @@ store.append([noted(seq + 1)])
 expected = [streamed(n) if n > 1 and n % 2 == 0 else noted(n) for n in range(seq + 2)]
 assert store.events("a") == expected
 assert [row.id for row in store.runs()] == ["a"]
-store.create("b", "How?", Recipe())
+store.create(RunRow("b", "How?", Recipe()))
 store.close()
 assert SqliteStore(home / "runs.sqlite").events("a") == expected
 print("held")
@@ -117,7 +119,7 @@ def file(tmp_path: Path) -> Path:
     store = SqliteStore(path)
     for number in range(60):
         store.create(
-            f"run-{number:02}", "Why? " * 50, Recipe(), events=[noted(f"run-{number:02}", n) for n in range(10)]
+            RunRow(f"run-{number:02}", "Why? " * 50, Recipe()), [noted(f"run-{number:02}", n) for n in range(10)]
         )
     store.close()
     return path
@@ -159,7 +161,7 @@ def test_a_store_that_found_damage_refuses_every_later_write(file: Path) -> None
             store.events(f"run-{number:02}")
     writes: list[Callable[[], None]] = [
         lambda: store.append([noted("run-00", 10)]),
-        lambda: store.create("new", "Why?", Recipe()),
+        lambda: store.create(RunRow("new", "Why?", Recipe())),
         lambda: store.heartbeat(["run-00"]),
         lambda: store.put("preset", "x", b"{}"),
     ]

@@ -16,6 +16,7 @@ import pytest
 from research.config.settings import load
 from research.events.events import Forwarded, Replied, Returned
 from research.events.view import fold
+from research.store import RunRow
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.warm import Warm
@@ -147,7 +148,7 @@ def test_a_killed_gateways_run_waits_for_its_agent(tmp_path: Path, reclaimed: bo
     call = run.ask(asking, "extractive")
     returned = Returned(ask=0, status=200, body=b"{}")
     run.answer(call, returned, Completion("Paris"), Usage(1, 1), response="", problem="")
-    bench.store.create("r", "Capital of France?", stored[0].recipe, events=stored)
+    bench.store.create(RunRow("r", "Capital of France?", stored[0].recipe), stored)
     if reclaimed:
         bench.engine.drive("r")
         assert bench.store.run("r").status == "paused"

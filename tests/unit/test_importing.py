@@ -36,7 +36,7 @@ from research.events.recipe import Recipe
 from research.events.view import fold
 from research.exports import bibtex, csl
 from research.exports.markdown import markdown
-from research.store import Store
+from research.store import RunRow, Store
 from research.store.sqlite import SqliteStore
 from research.types import Citation, Message, Observation, Reply, Source, ToolCall, Usage
 from research.workbench import run_import
@@ -103,7 +103,7 @@ def test_importing_the_same_run_twice_keeps_one(store: Store) -> None:
 
 def test_an_existing_run_with_folders_is_recognised(store: Store) -> None:
     recipe = Recipe(folders=("/home/me/papers",))
-    store.create(RUN, "How many?", recipe)
+    store.create(RunRow(RUN, "How many?", recipe))
     store.append(life(recipe))
     assert run_import.import_run(store, run_import.read_run(file(life(recipe)))).state == "there"
 

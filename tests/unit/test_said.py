@@ -49,7 +49,7 @@ def specs() -> Iterator[Any]:
     yield FINAL_ANSWER
     yield LLM
     yield ToolSpec("query", _ABOUT_TABLES, spec_of(QueryTool.__call__, "query", "").parameters)
-    yield from map(supervisor._spec, supervisor.MODELS)
+    yield from (supervisor._spec(getattr(supervisor, name)) for name in plugins.framework.get("supervisor").calls)
 
 
 def descriptions(schema: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 from research.config import saved_settings, users
 from research.config.settings import Settings, load, reloaded
 from research.errors import ConfigError
-from research.store import shares
+from research.store import RunRow, shares
 from research.store.sqlite import SqliteStore
 from research.workbench import doctor
 from research.workbench.verifiers import open_verifier
@@ -138,7 +138,7 @@ class Town:
         for key, bench in self.benches.items():
             recipe = bench.recipe(tools=())
             for run in ("261121-120000-aaaa", f"261121-120000-{key[:4]}"):
-                bench.store.create(run, f"of {key}: {run}", recipe)
+                bench.store.create(RunRow(run, f"of {key}: {run}", recipe))
         self.run = "261121-120000-aaaa"
         self.store = self.benches[ALICE].store
 
@@ -215,7 +215,7 @@ def test_a_link_works_only_if_the_owners_store_agrees(town: Town) -> None:
 def test_a_link_to_a_deleted_run_opens_neither_it_nor_another_run(town: Town) -> None:
     token = town.share()
     longer = f"{town.run}-2"
-    town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
+    town.store.create(RunRow(longer, "another one", town.benches[ALICE].recipe(tools=())))
     town.store.delete([town.run])
     found = town.open(token)
     assert found is not None
@@ -230,7 +230,9 @@ def test_lineage_and_tags_of_a_shared_run_are_not_shown(town: Town) -> None:
     from research.store import Origin
 
     town.store.create(
-        "261121-130000-bbbb", "asked on", town.benches[ALICE].recipe(tools=()), origin=Origin(town.run, "follow_up")
+        RunRow(
+            "261121-130000-bbbb", "asked on", town.benches[ALICE].recipe(tools=()), origin=Origin(town.run, "follow_up")
+        )
     )
     town.store.tag("261121-130000-bbbb", ["private"])
     found = town.open(shares.share(town.common, town.store, ALICE, "261121-130000-bbbb"))
@@ -240,7 +242,7 @@ def test_lineage_and_tags_of_a_shared_run_are_not_shown(town: Town) -> None:
 
 def test_sharing_a_run_does_not_share_one_whose_id_is_its_prefix(town: Town) -> None:
     longer = f"{town.run}-2"
-    town.store.create(longer, "another one", town.benches[ALICE].recipe(tools=()))
+    town.store.create(RunRow(longer, "another one", town.benches[ALICE].recipe(tools=())))
     shares.share(town.common, town.store, ALICE, longer)
     assert shares.share_of(town.store, town.run) is None
 

@@ -38,7 +38,7 @@ def shared_rounds(columns: Sequence[Column], common: CommonRounds) -> None:
         finished = [step for step in steps(view)[: len(steps(view)) - left] if _settled(step)]
         st.caption(t("These rounds are identical in every run; the code above is their fingerprint."))
         with st.container(key="compare-common-steps"):
-            st.markdown("  \n".join(f"**{step.round.number}** {_cell(columns[0], step)}" for step in finished[:ROWS]))
+            st.markdown("  \n".join(f"**{step.round.number}** {_cell(step)}" for step in finished[:ROWS]))
         if len(finished) > ROWS:
             st.caption(t("and {steps} more", steps=count(len(finished) - ROWS, "step")))
 
@@ -71,7 +71,7 @@ def draw(columns: Sequence[Column], after: int = 0) -> None:
         shown = rows[-ROWS:] if live else rows[:ROWS]
     head = [column.name for column in columns]
     with st.container(key="compare-steps"):
-        st.markdown(tabular(head, [_cells(columns, row) for row in shown]))
+        st.markdown(tabular(head, [_cells(row) for row in shown]))
 
 
 def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bool]) -> None:
@@ -85,7 +85,7 @@ def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bo
         if alike:
             cells.append([f":gray[{count(len(found), 'identical step')}]"] * len(columns))
         else:
-            cells += [_cells(columns, row) for row in found]
+            cells += [_cells(row) for row in found]
     with st.container(key="compare-steps"):
         st.markdown(tabular([column.name for column in columns], cells[:ROWS]))
     if len(cells) > ROWS:
@@ -109,15 +109,15 @@ def now(columns: Sequence[Column]) -> None:
             st.caption("  \n".join(_doing(column, at)) if column.working else "")
 
 
-def _cells(columns: Sequence[Column], row: Row) -> list[str]:
-    return [_cell(column, step) if step and _settled(step) else "" for column, step in zip(columns, row, strict=True)]
+def _cells(row: Row) -> list[str]:
+    return [_cell(step) if step and _settled(step) else "" for step in row]
 
 
 def _settled(step: Step) -> bool:
     return step.call.observation is not None if step.call else step.round.done
 
 
-def _cell(column: Column, step: Step) -> str:
+def _cell(step: Step) -> str:
     """Return the step and its result as one line of Markdown."""
     who = "" if step.round.agent == "main" else f":gray[{plain(agent_name(step.round.agent))}] "
     if step.call is None:

@@ -82,24 +82,10 @@ def _limits(bench: Workbench, past: Sequence[StoredEvaluation]) -> Limits:
             budget = form.budget("evaluate-budget")
             world, new = _world(past)
         with other:
-            st.session_state.setdefault("evaluate-at-once", 2)
-            at_once = st.number_input(
-                t("Runs at once"),
-                1,
-                MOST_AT_ONCE,
-                key="evaluate-at-once",
-                persist_state="session",
-                help=t("More runs at once finish the evaluation sooner, but each run takes longer."),
-            )
-            st.session_state.setdefault("evaluate-trials", 1)
-            trials = st.number_input(
-                t("Trials per question"),
-                1,
-                MOST_TRIALS,
-                key="evaluate-trials",
-                persist_state="session",
-                help=t("Asking each question several times shows how steady a recipe is."),
-            )
+            faster = t("More runs at once finish the evaluation sooner, but each run takes longer.")
+            at_once = _number("evaluate-at-once", t("Runs at once"), 2, MOST_AT_ONCE, faster)
+            steadier = t("Asking each question several times shows how steady a recipe is.")
+            trials = _number("evaluate-trials", t("Trials per question"), 1, MOST_TRIALS, steadier)
             max_usd = st.number_input(
                 t("Total cost limit (US dollars)"),
                 0.01,
@@ -120,7 +106,12 @@ def _limits(bench: Workbench, past: Sequence[StoredEvaluation]) -> Limits:
                 persist_state="session",
                 help=t("A language model that also grades the reports. Type its name, for example openai:NAME."),
             )
-    return Limits(budget, int(at_once), max_usd, (judge or "").strip(), int(trials), world, new)
+    return Limits(budget, at_once, max_usd, (judge or "").strip(), trials, world, new)
+
+
+def _number(key: str, label: str, default: int, most: int, help_text: str) -> int:
+    st.session_state.setdefault(key, default)
+    return int(st.number_input(label, 1, most, key=key, persist_state="session", help=help_text))
 
 
 def _world(past: Sequence[StoredEvaluation]) -> tuple[str, bool]:

@@ -18,7 +18,6 @@ from research.evaluation import Evaluation, Plan, Question, Row
 from research.evaluation.overview import by_question, disagree
 from research.evaluation.row_exports import expected
 from research.text import clip
-from research.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +35,7 @@ SAID = 400
 """Maximum characters of an answer."""
 
 
-def draw(bench: Workbench, plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
+def draw(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
     """Draw the table of all questions, and the opened question."""
     st.subheader(t("Questions"), anchor=False)
     results = by_question(plan, found)

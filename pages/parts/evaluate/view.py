@@ -53,9 +53,9 @@ def show(bench: Workbench, name: str) -> None:
         verdict.draw(plan, found, names)
         if len(plan.questions) >= ENOUGH:
             _statistics(plan, found, names)
-            questions.draw(bench, plan, found, names)
+            questions.draw(plan, found, names)
         else:
-            questions.draw(bench, plan, found, names)
+            questions.draw(plan, found, names)
             with st.expander(t("Statistics, which say little about so few questions"), type="compact"):
                 _statistics(plan, found, names)
     elif not jobs.working(name):

@@ -6,7 +6,7 @@ Defaults, bounds and help come from the signatures in the plugin registry.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import streamlit as st
@@ -104,9 +104,7 @@ def _tools(bench: Workbench) -> tuple[tuple[str, ...], tuple[str, ...]]:
     )
     scholar: tuple[str, ...] = Recipe().scholar
     if "scholar" in tools:
-        scholar = _several(
-            "scholar", t("Papers from"), scholars(bench.settings), scholar, t("Searched over the network.")
-        )
+        scholar = _several("scholar", t("Papers from"), scholars(), scholar, t("Searched over the network."))
         if not scholar:
             wrong(t("The scholar tool has no service to search: choose one, or turn the tool off."))
         _set_up(bench, scholar)
@@ -180,16 +178,22 @@ def budget(place: str = "budget") -> Budget:
 
 
 def _egress() -> str:
-    key = form_state.key("egress")
-    st.session_state.setdefault(key, "")
+    about = t("Where nothing may leave, only models and tools on this machine are used.")
+    return _choice("egress", t("What may leave this machine"), EGRESS, "", about)
+
+
+def _choice(name: str, label: str, titles: Mapping[str, str], default: str, help_text: str | None = None) -> str:
+    key = form_state.key(name)
+    st.session_state.setdefault(key, default)
     return st.selectbox(
-        t("What may leave this machine"),
-        list(EGRESS),
-        key=key,
-        persist_state=KEEP,
-        format_func=lambda each: t(EGRESS[each]),
-        help=t("Where nothing may leave, only models and tools on this machine are used."),
+        label, list(titles), key=key, persist_state=KEEP, format_func=lambda each: t(titles[each]), help=help_text
     )
+
+
+def _switch(name: str, label: str, default: bool, help_text: str) -> bool:
+    key = form_state.key(name)
+    st.session_state.setdefault(key, default)
+    return st.toggle(label, key=key, persist_state=KEEP, help=help_text)
 
 
 def _as_of(bench: Workbench) -> str:
@@ -210,7 +214,6 @@ def _as_of(bench: Workbench) -> str:
 
 
 def _rest() -> dict[str, Any]:
-    state = st.session_state
     with st.expander(t("Language and sampling"), type="compact", icon=":material/tune:", key="language-and-sampling"):
         temperature = st.number_input(
             t("Temperature"),
@@ -223,34 +226,11 @@ def _rest() -> dict[str, Any]:
             persist_state=KEEP,
             help=t("Low values give predictable words, high values more varied ones."),
         )
-        language_key, protocol_key = form_state.key("answer-language"), form_state.key("protocol")
-        state.setdefault(language_key, "auto")
-        language = st.selectbox(
-            t("Answer language"),
-            list(LANGUAGES),
-            key=language_key,
-            persist_state=KEEP,
-            format_func=lambda each: t(LANGUAGES[each]),
-        )
-        state.setdefault(protocol_key, "auto")
-        protocol = st.selectbox(
-            t("Tool call format"),
-            list(PROTOCOLS),
-            key=protocol_key,
-            persist_state=KEEP,
-            format_func=lambda each: t(PROTOCOLS[each]),
-            help=t("Automatic suits nearly every model; `tags` help where a server has no tools."),
-        )
-        ask_key = form_state.key("ask")
-        state.setdefault(ask_key, True)
-        ask = st.toggle(
-            t("May ask you"),
-            key=ask_key,
-            persist_state=KEEP,
-            help=t(
-                "The agent may ask you for a missing detail. Otherwise it assumes the likeliest meaning and says so."
-            ),
-        )
+        language = _choice("answer-language", t("Answer language"), LANGUAGES, "auto")
+        about = t("Automatic suits nearly every model; `tags` help where a server has no tools.")
+        protocol = _choice("protocol", t("Tool call format"), PROTOCOLS, "auto", about)
+        about = t("The agent may ask you for a missing detail. Otherwise it assumes the likeliest meaning and says so.")
+        ask = _switch("ask", t("May ask you"), True, about)
     return {"temperature": temperature, "language": language, "protocol": protocol, "ask": ask}
 
 
@@ -272,29 +252,14 @@ def _judge(bench: Workbench) -> str:
 
 def _novelty() -> bool:
     """Draw the switch that ends runs which find nothing new."""
-    key = form_state.key("novelty")
-    st.session_state.setdefault(key, True)
-    return st.toggle(
-        t("Stop when nothing new is found"),
-        key=key,
-        persist_state=KEEP,
-        help=t("Ends a run that only repeats what it has seen, with the best answer from what is known."),
-    )
+    about = t("Ends a run that only repeats what it has seen, with the best answer from what is known.")
+    return _switch("novelty", t("Stop when nothing new is found"), True, about)
 
 
 def _plan() -> str:
     """Draw the switch that lets the user approve the plan first."""
-    key = form_state.key("plan-first")
-    st.session_state.setdefault(key, False)
-    first = st.toggle(
-        t("Show me the plan first"),
-        key=key,
-        persist_state=KEEP,
-        help=t(
-            "The run lists what it intends to find out and what that may cost, and starts when you approve the list."
-        ),
-    )
-    return "approve" if first else ""
+    about = t("The run lists what it intends to find out and what that may cost, and starts when you approve the list.")
+    return "approve" if _switch("plan-first", t("Show me the plan first"), False, about) else ""
 
 
 def _several(

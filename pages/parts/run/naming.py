@@ -55,7 +55,7 @@ def line(view: RunView, current: RoundView, now: float | None) -> str:
     return "  \n".join([head, *(f":gray[:small[{each}]]" for each in _calls(view, current, now))])
 
 
-def icon(view: RunView, current: RoundView) -> str:
+def icon(current: RoundView) -> str:
     """Return the Material symbol of a round that is done."""
     if any(call.observation and not call.observation.ok for call in current.calls):
         return ":material/error:"

@@ -97,26 +97,11 @@ def choose(row: RunRow, view: RunView, last: int, live: bool) -> int:
 
 def _position(last: int, slider: str, jump: str, moved: Callable[[str], None]) -> None:
     """Draw the slider and the number, which show and change the round."""
-    st.slider(
-        t("Round"),
-        1,
-        last,
-        key=slider,
-        label_visibility="collapsed",
-        on_change=moved,
-        args=(slider,),
-        width="stretch",
-    )
-    st.number_input(
-        t("Jump to round"),
-        1,
-        last,
-        key=jump,
-        label_visibility="collapsed",
-        on_change=moved,
-        args=(jump,),
-        width=110,
-    )
+    for widget, label, key, width in (
+        (st.slider, t("Round"), slider, "stretch"),
+        (st.number_input, t("Jump to round"), jump, 110),
+    ):
+        widget(label, 1, last, key=key, label_visibility="collapsed", on_change=moved, args=(key,), width=width)
 
 
 def _speed() -> float:

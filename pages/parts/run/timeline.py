@@ -48,7 +48,7 @@ def at_work(view: RunView, rounds: Sequence[RoundView], now: float) -> None:
             naming.line(view, current, now),
             expanded=not current.done,
             type="step",
-            icon=naming.icon(view, current) if current.done else "spinner",
+            icon=naming.icon(current) if current.done else "spinner",
             # An expander keeps its state under its key, so one that is done gets another and is closed.
             key=f"{'ended' if current.done else 'open'}-{view.run}-{current.agent}-{current.ask}",
         ):
@@ -61,7 +61,7 @@ def _step(view: RunView, current: RoundView) -> None:
     with st.expander(
         naming.line(view, current, None),
         type="step",
-        icon=naming.icon(view, current),
+        icon=naming.icon(current),
         key=f"round-{view.run}-{current.agent}-{current.ask}",
         on_change="rerun",
     ) as opened:

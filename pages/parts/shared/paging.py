@@ -22,19 +22,9 @@ def buttons(prefix: str, previous: str, following: str, more: bool) -> None:
     page = number()
     if not page and not more:
         return
-    st.button(
-        previous,
-        key=f"{prefix}-previous",
-        icon=":material/chevron_left:",
-        disabled=not page,
-        on_click=turn,
-        args=(page - 1,),
-    )
-    st.button(
-        following,
-        key=f"{prefix}-next",
-        icon=":material/chevron_right:",
-        disabled=not more,
-        on_click=turn,
-        args=(page + 1,),
-    )
+    for label, name, side, there, target in (
+        (previous, "previous", "left", page > 0, page - 1),
+        (following, "next", "right", more, page + 1),
+    ):
+        icon = f":material/chevron_{side}:"
+        st.button(label, key=f"{prefix}-{name}", icon=icon, disabled=not there, on_click=turn, args=(target,))

@@ -95,7 +95,7 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
 
 
 def spread(arguments: dict[str, Any], spec: ToolSpec) -> list[dict[str, Any]]:
-    """Return the arguments of each call that a list stands for; lists of the same length beside it belong to it."""
+    """Return the arguments of each call that a list represents; lists of the same length beside it are split likewise."""
     listed = arguments.get(spec.each)
     if isinstance(listed, str) and _LISTLIKE.match(listed):
         listed = _as_json(listed, list)

@@ -70,7 +70,7 @@ def calls_in(answer: str, tools: Sequence[ToolSpec]) -> bool:
     return bool(answer) and (holds_call(answer, known) or bool(read_leaked(answer, known)))
 
 
-def foreign(words: str, tools: Tools) -> bool:
+def foreign(words: str) -> bool:
     """Return whether a reply writes calls in such markup, so that tags inside them are text."""
     text = words.lstrip()
     first, sign = _OWN_TAG.search(text), _FOREIGN.search(text)

@@ -1,4 +1,4 @@
-"""Whether a call stands in running text: the sentence around it then quotes it, forbids it or gives it as an example.
+"""Whether a call is part of running text: the sentence around it then quotes it, forbids it or gives it as an example.
 
 A refusal costs one more request, a wrong call cannot be undone; so whatever is doubtful counts as a mention.
 """

@@ -31,7 +31,7 @@ def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading
     text = without_channels(text)
     reader = _Reader(text, tools, finish_reason)
     reader.walk()
-    if foreign(reader.words, tools):
+    if foreign(reader.words):
         return _leaked(reader, tools) or reader.unread()
     inner = unfenced(reader.words)
     if not reader.acted and inner != reader.words:
@@ -247,7 +247,7 @@ class _Reader:
         return self._tokens[think].start if think is not None and reopened is not None and reopened < close else None
 
     def unread(self) -> Reading:
-        """Return that a reply in another markup could not be read; what stands inside it is text."""
+        """Return that a reply in another markup could not be read; its content is text."""
         self.found = Found(self._tools)
         return self.reading()
 

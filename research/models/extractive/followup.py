@@ -159,7 +159,7 @@ def _other_names(before: str, names: Sequence[str], new: Sequence[str], text: st
 def _in_its_place(before: str, other: re.Match[str]) -> str:
     """Return the question before about what a follow-up names, in place of what has the same form; empty if none has.
 
-    That is what stands behind the same preposition, or the Chinese words that begin or end alike: 那信息部呢 after 行政部.
+    That is what follows the same preposition, or the Chinese words that begin or end alike: 那信息部呢 after 行政部.
     """
     if new := other["zh"]:
         rest = len(new) - 1

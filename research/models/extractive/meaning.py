@@ -378,7 +378,7 @@ def _names_part(asked: Set[str], whole: str) -> bool:
 
 
 def _shares(scores: dict[str, float]) -> dict[str, float]:
-    """Return the probabilities that scores stand for."""
+    """Return the probabilities that belong to the scores."""
     top = max(scores.values())
     total = sum(math.exp(score - top) for score in scores.values())
     return {label: math.exp(score - top) / total for label, score in scores.items()}

@@ -132,7 +132,7 @@ class Wanted:
         self.named = frozenset[str]().union(*map(keys, names)) & self.words.keys()
         self.faint = {key for key, token in self.words.items() if token in faint()} - self.named
         self.asked = self.words.keys() - self.named - self.faint
-        """The keys of the other words, which say what the question asks for."""
+        """The keys of the words that are neither names nor faint: they say what the question asks for."""
         self._unspaced = [key for key in self.words if has_cjk(key)]
         frequency = Counter(key for page in pages for key in self.held(page))
         self.weight = {

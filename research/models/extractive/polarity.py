@@ -33,7 +33,7 @@ def agrees(line: str, question: str, asked: Set[str]) -> bool:
 
 
 def _behind(text: str) -> list[str]:
-    """Return what stands behind each negation in its clause."""
+    """Return the part of each clause that follows a negation."""
     found = ((clause, _DENIES.search(clause.lower())) for clause in _CLAUSE.split(text))
     return [clause[match.end() :] for clause, match in found if match]
 

@@ -258,14 +258,14 @@ def asked(q: Question) -> Ranking | None:
     bare, masked = patterns.ORDERED.sub(" ", bare), patterns.ORDERED.sub(" ", masked)
     if limit and limit.name:
         kind = "count" if _ASKS.search(text) or _COUNT.search(text) else None
-    if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may have the union's own figure
+    if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may state the group's own total
         return None
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
     words = tuple(token for token in dict.fromkeys(tokens(_SPAN.sub(r"\g<unit>", bare))) if _telling(token))
     known = set(tokens(" ".join(labels))) | REGIONAL
     known |= set(tokens(" ".join(group.pattern.findall(q.text.lower())))) if group else set()
     if any(not set(tokens(name)) <= known for name in q.names if not limit or (usual(name) or name) != limit.name):
-        return None  # a name that is no region: the question is about a thing, or about a given group
+        return None  # the name is not a region: the question is about a thing, or about listed countries
     label = labels[0] if len(labels) == 1 and not _unsaid(labels[0], words) else _meant(masked)
     if not label and kind == "count" and re.search(r"(?:\d|\ba )\D{0,12}(?:people|inhabitants|residents|人)", text):
         label = "Population, total"

@@ -19,20 +19,20 @@ from research.quantities import quantities
 from research.text import STOP_WORDS, has_cjk, tokens
 
 _STRANGE = 1 / 3
-"""From this share of unknown names in a question on, the documents are about something else."""
+"""If at least this share of the question's names is unknown, the documents are about something else."""
 _CLOSE = 0.01
 """Probability from which a sentence is shown as the closest passage."""
 _QUOTED = 3
 """Most sentences to quote."""
 _BESIDE = 1.0
-"""Most that the score of a second sentence may be below the best one's."""
+"""How far below the best score that of a second sentence may be."""
 
 _IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?|[是为]\s?")
-"""The verb before what something is, or is limited to, set at and the like."""
+"""Matches the verb before a complement: `is`, `is limited to`, `was set at`."""
 _COMPLEMENT = re.compile(
     r"(?:the|an?)\s[^,;:.()]{3,60}?(?=[,;:.(]|\s(?:which|who|that|because|but)\b)|[^，。；：（]{2,30}?(?=[，。；：（])"
 )
-"""What a thing is: the words up to the end of their clause."""
+"""Matches the complement, up to the end of the clause."""
 
 
 def read(prose: Prose) -> Reading | None:

@@ -190,7 +190,7 @@ class Scorer:
 
 
 def amount(line: str, figure: Quantity) -> str:
-    """Return a figure as written, with a unit that stands behind another word: *15 working days*, 30个工作日."""
+    """Return a figure as written, with a unit that follows another word: *15 working days*, 30个工作日."""
     said, rest = line[figure.start : figure.end].rstrip("."), line[figure.end :]
     second = re.match(r"\s[\w-]+\s([A-Za-z]+)", rest)
     if second and not figure.unit and any(each.unit for each in quantities(f"{said} {second[1]}")):

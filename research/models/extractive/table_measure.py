@@ -68,7 +68,7 @@ class Measured(Meant):
             return other.column, other.score
         if left and not named and cosine(" ".join(left), self.kind or " ".join(self.head) or "?") < NEAR:
             return None, 0.0
-        latest = list(self.wide)[-1]  # of years, but not of quarters, the latest is meant if none is named
+        latest = list(self.wide)[-1]  # without a period in the question, the latest year is meant; no quarter is
         year = next((each.text for each in self.periods if each.text in self.wide), latest if latest.isdigit() else "")
         return (self.wide[year], 1.0 if named else 0.5) if year else (None, 0.0)
 

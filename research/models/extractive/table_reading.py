@@ -8,6 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from research.citations.labelled import split
 from research.models.extractive.evidence import Evidence, Fact, Step
 from research.text import tokens
 
@@ -125,7 +126,7 @@ def result_of(evidence: Evidence, sql: str) -> Rows | None:
     match = _HEAD.search(step.text) if step and step.ok else None
     if step is None or match is None:
         return None
-    lines = [_cells(line.removeprefix("> ")) for line in match["rows"].splitlines()]
+    lines = [split(line.removeprefix("> ")) for line in match["rows"].splitlines()]
     used = _USED.search(step.text)
     if len(lines) < 3 or used is None:
         return None
@@ -144,10 +145,6 @@ def result_of(evidence: Evidence, sql: str) -> Rows | None:
 def ran(evidence: Evidence, sql: str) -> bool:
     """Return whether a statement was run, successfully or not."""
     return any(step.name == QUERY and step.arguments.get("sql") == sql for step in evidence.steps)
-
-
-def _cells(line: str) -> tuple[str, ...]:
-    return tuple(cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|"))
 
 
 def figure(text: str) -> float | None:

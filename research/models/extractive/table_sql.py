@@ -19,7 +19,7 @@ def statement(plan: Plan, question: str) -> str:
     """Return the SELECT statement that answers; empty if the plan has no period to compare."""
     table = plan.table.name
     if plan.operation == "growth":
-        return _growth(plan, question)
+        return _growth(plan)
     conditions = [*_values(plan), *_times(plan, question), *_limits(plan)]
     if plan.operation == "count":
         what = f"COUNT(DISTINCT {plan.group.sql})" if plan.group else "COUNT(*)"
@@ -162,7 +162,7 @@ def _moment(column: PColumn, period: Period) -> tuple[str, tuple[str, str]]:
     return f"substr({column.sql}, {start})", (value, value)
 
 
-def ends(plan: Plan, question: str) -> tuple[str, str] | None:
+def ends(plan: Plan) -> tuple[str, str] | None:
     """Return the two periods that a change is measured between; None if there are no two."""
     named = [each.text for each in plan.periods if each.text]
     if plan.wide:
@@ -190,8 +190,8 @@ def ends(plan: Plan, question: str) -> tuple[str, str] | None:
     return (low[:cut], high[:cut]) if low[:cut] != high[:cut] else None
 
 
-def _growth(plan: Plan, question: str) -> str:
-    found = ends(plan, question)
+def _growth(plan: Plan) -> str:
+    found = ends(plan)
     if found is None or plan.measure is None:
         return ""
     if plan.wide:

@@ -147,7 +147,7 @@ class Verdict(Struct, frozen=True):
     reading: Reading | None = None
     """The answer from prose."""
     hindrance: Hindrance | None = None
-    """Why the findings are not calculated with, where the question asks for that."""
+    """Why no calculation was made from the findings, although the question asks for one."""
     ranked: Ranked | None = None
     """The answer from comparisons of all countries."""
     derived: Derived | None = None
@@ -155,10 +155,10 @@ class Verdict(Struct, frozen=True):
     led: tuple[Lead, ...] = ()
     """The countries that the question describes, in the order found; the findings are about the last one."""
     shared: tuple[str, ...] = ()
-    """The members that the lists of the group have together, but for the lists of those `apart`, which do not have them."""
+    """The items in the list of every member of the group, except the members `apart`, whose lists lack them."""
     apart: tuple[str, ...] = ()
     limit: Bound | None = None
-    """What the findings are past, of all those in the group."""
+    """The limit that the findings exceed or fall below; other members of the group do not."""
     holds: bool | None = None
     """The answer to a question for yes or no about an item of a list."""
     table: tuple[TableAnswer, ...] = ()

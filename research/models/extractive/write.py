@@ -283,11 +283,14 @@ def _led(lead: Lead, w: dict[str, str]) -> list[str]:
     best, label = chosen[0], bare(chosen[0].fact.label)
     others = [each for each in lead.findings if bare(each.fact.label) == label and each is not best]
     lists = [each for each in lead.findings if each not in (best, *others)]
-    against = w["besides"].join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others)
     told = w["against"].format(
-        name=best.subject, label=label, value=_bold(best.fact.value), n=best.fact.n, others=against
+        name=best.subject, label=label, value=_bold(best.fact.value), n=best.fact.n, others=_others(others, w)
     )
     return [told, *(_plainly(each, w) for each in lists)]
+
+
+def _others(others: Sequence[Finding], w: dict[str, str]) -> str:
+    return w["besides"].join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others)
 
 
 def _plainly(finding: Finding, w: dict[str, str]) -> str:
@@ -435,9 +438,7 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
             label=measure(w, bare(chosen.fact.label)),
             value=_bold(chosen.fact.value),
             n=chosen.fact.n,
-            others=w["besides"].join(
-                w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others
-            ),
+            others=_others(others, w),
         )
     )
     if verdict.computed:
@@ -535,7 +536,7 @@ def _shared(verdict: Verdict, w: dict[str, str]) -> str:
 
 
 def _of_all(verdict: Verdict, members: Sequence[Finding], w: dict[str, str]) -> str:
-    """Return how the chosen one of several stands in their order; the table below it has the sources."""
+    """Return the rank of the chosen one among several; the table below has the sources."""
     q, best = verdict.question, next(f for f in members if f.subject == verdict.chosen)
     return w["of"].format(
         count=len(members),

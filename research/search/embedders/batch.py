@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from research.text import storable
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -58,8 +60,7 @@ class BatchEncoder(ABC):
         return vectors
 
     def _clean(self, text: str) -> str:
-        # Badly decoded pages contain lone surrogates, which no tokenizer accepts.
-        return text.encode("utf-8", "replace").decode("utf-8")
+        return storable(text)
 
     def _ready(self) -> Callable[[list[str]], NDArray[np.float32]]:
         if self._encode is None:

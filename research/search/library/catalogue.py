@@ -52,7 +52,7 @@ class TableEntry(Struct, frozen=True):
     url: str
     """The address of its document."""
     table: Table
-    """Without rows."""
+    """The table itself, without its rows."""
     count: int
     """How many rows it has; 0 for the Factbook's, which are counted when they are read."""
     notes: str = ""

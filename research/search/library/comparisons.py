@@ -220,7 +220,7 @@ def _rounded(value: Decimal, like: Sequence[Amount]) -> str:
 
 
 def _lines(entries: Sequence[Entry]) -> list[str]:
-    """Return one line per figure, from the highest; countries have a rank, and equal figures the same."""
+    """Return one line per figure, highest first; countries have a rank, which equal figures share."""
     states = [entry.amount.value for entry in entries if not entry.country.territory]
     lines = []
     number = rank = 0

@@ -15,6 +15,7 @@ from research.search.library import factbook, overview, storage
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
 from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
+from research.text import storable
 from research.web.readers import FileText, UnreadableFile
 
 Progress = Callable[[int, int, str], None]
@@ -110,7 +111,7 @@ def add_folder(
                 unchanged += 1
             else:
                 names, read = " ".join(file.relative_to(folder).with_suffix("").parts), change.text
-                said = storage.storable
+                said = storable
                 scope = storage.ensure_collection(connection, str(folder))
                 text = said(read.title), said(read.text), said(names), said("\n".join(read.notes))
                 document = Document(url, *text, parts=read.places, tables=read.tables)

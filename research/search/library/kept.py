@@ -21,6 +21,7 @@ from research.search.library import storage
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
 from research.search.library.quota import Quota, Usage
+from research.text import storable
 
 if TYPE_CHECKING:
     from research.web.fetch import FetchedPage
@@ -56,7 +57,7 @@ class KeptPages:
             _log.warning("the page %s is not kept: %s", page.url, error)
 
     def _keep(self, page: FetchedPage) -> None:
-        now, said = time.time_ns(), storage.storable
+        now, said = time.time_ns(), storable
         document = Document(
             page.url,
             said(page.title),

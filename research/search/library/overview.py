@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from research.defaults import PAGES
 from research.search.library import storage
-from research.text import clip
+from research.text import clip, storable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,7 +117,7 @@ def record_indexing(connection: sqlite3.Connection, folder: str, now: float, fai
     connection.execute("DELETE FROM unreadable WHERE collection = ?", [scope])
     connection.executemany(
         "INSERT INTO unreadable (collection, path, reason) VALUES (?, ?, ?)",
-        [(scope, storage.storable(str(path)), storage.storable(clip(reason, 300))) for path, reason in failed],
+        [(scope, storable(str(path)), storable(clip(reason, 300))) for path, reason in failed],
     )
 
 

@@ -31,7 +31,7 @@ _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
 _SECTION = " · "
-"""What stands in a title between a thing and what is said of it."""
+"""Separates a thing from what is said of it in a title."""
 _WORD = re.compile(r"\w+")
 _ASIDE = re.compile(r"\([^()]*\)")
 
@@ -49,7 +49,7 @@ def scope(connection: sqlite3.Connection, names: Iterable[str] | None) -> list[i
 def shelves(connection: sqlite3.Connection, scope: Sequence[int] | None) -> list[list[int] | None]:
     """Return the collections that are ranked together: each one by itself, so that a large one does not hide a small one.
 
-    [None] stands for the whole library as one.
+    [None] means the whole library as one.
     """
     ids = storage.collection_ids(connection, None) if scope is None else list(dict.fromkeys(scope))
     if len(ids) < 2:
@@ -251,7 +251,7 @@ def shown(ranked: Sequence[Ranked], limit: int) -> list[Document]:
 def unrepeated(query: str, quotes: Mapping[Document, str]) -> list[Document]:
     """Leave out sections of a reference work that only repeat what a better one says, such as a ranking one of its figures.
 
-    What stands in parentheses, such as a rank, counts only if the query has a word of it.
+    Text in parentheses, such as a rank, counts only if the query has a word of it.
     """
     wanted = set(content_tokens(query))
     kept: dict[Document, set[str]] = {}

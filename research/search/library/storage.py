@@ -279,11 +279,6 @@ def files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tuple
     return sorted(found), left_out
 
 
-def storable(text: str) -> str:
-    """Replace lone surrogates, which stand for undecodable bytes, mostly in file names."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def file_url(folder: Path, file: Path) -> str:
     """Return a stable, readable url for a file: only characters that would break it are escaped."""
     name = re.sub(r"[^\w]+", "-", folder.name.lower()).strip("-")
