@@ -50,7 +50,7 @@ _CHINESE: Final = {
     "about {number}": "约 {number}",
     "unknown": "未知",
     "Steps": "步骤",
-    "The same query or page shares one row.": "相同的查询或网页列在同一行。",
+    "The same query or page stands in one row.": "相同的查询或网页列在同一行。",
     "answer": "回答",
     "{number} sources": "{number} 个来源",
     "not finished": "未完成",
@@ -150,7 +150,7 @@ def _steps(views: Sequence[RunView], say: Say) -> Iterator[str]:
     rows = [["" if step is None else _step(step, say) for step in row] for row in align(views)]
     if rows:
         yield f"## {say('Steps')}"
-        yield say("The same query or page shares one row.")
+        yield say("The same query or page stands in one row.")
         yield _tabular(_names(views), rows)
 
 

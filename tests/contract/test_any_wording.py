@@ -39,7 +39,10 @@ def asked(bench: Workbench, question: str) -> RunView:
         ("Is Lima the capital of Peru?", "**Yes.**"),
         ("Tell me about Tuvalu: area, population, capital and currency.", "**Funafuti**"),
         ("Give me the internet country code for Bhutan and the share of its people who are online.", "**.bt**"),
-        ("Rank the Baltic states by unemployment rate.", "the highest first: **Estonia**, **Lithuania** and **Latvia**"),
+        (
+            "Rank the Baltic states by unemployment rate.",
+            "the highest first: **Estonia**, **Lithuania** and **Latvia**",
+        ),
         ("How did Bangladesh's real GDP growth change from 2022 to 2024?", "**fell by 2.9 percentage points**"),
         ("肯尼亚的首都是内罗毕吗？", "**是。**"),
         ("东南亚国家里人口最多的前三名是谁？", "依次是**印度尼西亚**、**菲律宾**和**越南**"),
