@@ -145,7 +145,8 @@ def test_what_things_have_together_is_not_compared_with_another(bench: Workbench
 def test_no_measure_of_a_comparison_is_dropped(bench: Workbench) -> None:
     view = research.run("How do Chile and Peru differ in inflation, unemployment and public debt?", workbench=bench)
     head = view.answer.split("\n### ")[0]
-    assert all(head.count(label) == 2 for label in ("inflation rate", "unemployment rate", "public debt"))
+    assert all(head.count(label) == 1 for label in ("Inflation rate", "Unemployment rate", "Public debt"))
+    assert [row.count("[") for row in head.splitlines() if row.startswith(("| Chile", "| Peru"))] == [3, 3]
 
 
 def test_a_comparison_names_what_has_no_figure(bench: Workbench) -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 import msgspec
 
 from research._util.amounts import Amount, code, plain, rounded, unlike, written
+from research.models.extractive import chinese
 from research.models.extractive.arithmetic import amount_of, amounts_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
@@ -16,8 +17,10 @@ from research.models.extractive.finding import Finder
 from research.models.extractive.meaning import made, masked, vetoed
 from research.models.extractive.measured import measured_in
 from research.models.extractive.phrasebook import Measure, measures
+from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
+from research.text import has_cjk
 
 SURE = 0.7
 """Least probability of a measure that is calculated."""
@@ -25,6 +28,7 @@ POPULATION, AREA = "Population, total", "Area, total"
 _NAMED = (
     (
         Measure("per", (POPULATION, AREA)),
+        ("population density", "人口密度"),
         re.compile(
             r"\bpopulation density\b|\bdensely (?:populated|settled|peopled)\b|\b(?:people|persons|inhabitants|residents)\b"
             r"(?: live| are there)? (?:per|for (?:each|every)|(?:on|in) (?:each|every|an? average)) (?:sq|square)\b|"
@@ -34,14 +38,18 @@ _NAMED = (
     ),
     (
         Measure("minus", ("Exports", "Imports")),
+        ("trade balance", "贸易差额"),
         re.compile(r"\btrade (?:balance|surplus|deficit)\b|\bbalance of trade\b|贸易(?:顺差|逆差|差额)", re.I),
     ),
 )
-"""Measures that have a name of their own."""
+"""Measures that have a name of their own, with their English and Chinese names and what matches them."""
 _RATE = re.compile(r"(?P<noun>[a-z][a-z ]{0,80}?)(?:\(s\))?/(?P<per>1,?000|100,?000)\b", re.I)
 _PER = {"per": 1, "per_million": 1_000_000, "per_area": 1_000}
 _DAILY = re.compile(r"/day\b")
 _YEAR, _MONTHS = 365, 12
+
+_COMPARED = 4
+"""Most countries whose calculated measures are compared."""
 
 Calculated = tuple[str, str]
 """A value with its unit, and the code that calculates it."""
@@ -235,12 +243,23 @@ def _gap(facts: Sequence[Fact]) -> Calculated | None:
 
 def measure_of(text: str) -> Measure | None:
     """Return the measure that a question about one country asks for; None if it asks for none with enough certainty."""
-    if named := next((measure for measure, name in _NAMED if name.search(text)), None):
+    if named := next((measure for measure, _, said in _NAMED if said.search(text)), None):
         if named.labels[-1] == AREA and re.search(r"\bland area\b", text):
             return Measure(named.kind, (POPULATION, "Area, land"))
         return named
     found = made(text) if len(parts_of(text)) == 1 else None
     return found.measure if found and found.sure >= SURE else None
+
+
+def of_each(text: str) -> tuple[str, ...]:
+    """Return a question for each country whose measures are compared, if the measure is calculated and has a name."""
+    called = dict.fromkeys(name for mention in mentions(text) for name in mention.names)
+    said = next((names for _, names, said in _NAMED if said.search(text)), None)
+    if said is None or not 1 < len(called) <= _COMPARED:
+        return ()
+    if has_cjk(text):
+        return tuple(f"{chinese.subject(name)}的{said[1]}是多少？" for name in called)
+    return tuple(f"What is the {said[0]} of {name}?" for name in called)
 
 
 def counted(text: str, targets: Sequence[Target], nearest: Sequence[str]) -> Measure | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from research.models.extractive import chinese
 from research.models.extractive.asked import asks, parts_of
+from research.models.extractive.composing import of_each
 from research.models.extractive.followup import refers, says_nothing
 from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import kind_of
@@ -72,6 +73,8 @@ def _apart(question: str) -> tuple[str, ...]:
     >>> _apart("Which is larger, Chad or Niger, and by how much?")
     ('Which is larger, Chad or Niger, and by how much?',)
     """
+    if each := of_each(question):
+        return each
     mark, joint = ("？", "，") if has_cjk(question) else ("?", ", ")
     found: list[str] = []
     for part in parts_of(question):

@@ -54,7 +54,7 @@ _WORDS = {
         "total_median": "The median {label} of the countries in {place} is **{value}** [{n}].",
         "ratio": "{subject}: {v}, calculated from {a} and {b}.",
         "rest": "{subject}: {v} are not among them, calculated from {a} and {b}.",
-        "density": "{subject}: a population density of {v}, calculated from {a} and {b}.",
+        "density": "The population density of {subject} is {v}, calculated from {a} and {b}.",
         "minus": "{subject}: {a} minus {b} is {v}.",
         "made_share": "{subject}: {v}, the ratio of {a} and {b}.",
         "made_part": "{subject}: {v}, the ratio of {a} and the sum of {b}.",
@@ -88,6 +88,7 @@ _WORDS = {
         "grown": "{subject}: {label} {verb}, {span}.",
         "of_year": "{name} {year}",
         "other_one": "{name} {value} [{n}]",
+        "thing": "Country",
         "part": "Part",
         "evidence": "Evidence",
         "count": "{subject} has land borders with **{count}** countries.",
@@ -175,6 +176,7 @@ _WORDS = {
         "grown": "{subject}的{label}{verb}，{span}。",
         "of_year": "{name}{year}年",
         "other_one": "{name}为{value} [{n}]",
+        "thing": "国家",
         "part": "组成部分",
         "evidence": "依据",
         "count": "{subject}有**{count}**个陆地邻国。",
@@ -324,7 +326,26 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
     several = len(verdict.findings) > len({finding.subject for finding in verdict.findings})
     if several and len(q.targets) == 1 and q.targets[0].label in wholes():
         return _parts(verdict.findings, w)
+    labels = dict.fromkeys(bare(finding.fact.label) for finding in verdict.findings)
+    names = dict.fromkeys(finding.subject for finding in verdict.findings)
+    cells = {(finding.subject, bare(finding.fact.label)) for finding in verdict.findings if finding.fact.quantity}
+    if len(names) > 1 < len(labels) and len(cells) == len(verdict.findings):
+        return [_side_by_side(verdict.findings, list(labels), w)]
     return [_sentence(finding, w) for finding in verdict.findings]
+
+
+def _side_by_side(findings: Sequence[Finding], labels: Sequence[str], w: dict[str, str]) -> str:
+    """Return a table with a row for each thing and a column for each of several measures."""
+    cells: dict[str, dict[str, str]] = {}
+    for each in findings:
+        cells.setdefault(each.subject, {})[bare(each.fact.label)] = f"{each.fact.value} [{each.fact.n}]"
+    heads = [w["thing"], *(_title(measure(w, label)) for label in labels)]
+    rows = [[name, *(found.get(label, "–") for label in labels)] for name, found in cells.items()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
+
+
+def _title(label: str) -> str:
+    return label[:1].upper() + label[1:]
 
 
 def _parts(findings: Sequence[Finding], w: dict[str, str]) -> list[str]:
@@ -476,20 +497,22 @@ def _years(years: Mapping[str, int | None], w: dict[str, str]) -> list[str]:
     return [w["years"].format(years=said)] if len(set(filter(None, years.values()))) > 1 else []
 
 
-def inputs(facts: Sequence[Fact]) -> list[str]:
-    """Return each figure with its measure and year: `Population, total 174,370,536 (2025 est.)`."""
-    return [f"{bare(fact.label)} {fact.value.split(';')[0]}" for fact in facts]
+def _inputs(facts: Sequence[Fact], w: dict[str, str]) -> list[str]:
+    """Return each figure with its measure and year: `total population 174,370,536 (2025 est.)`."""
+    return [f"{measure(w, bare(fact.label))} {fact.value.split(';')[0]}" for fact in facts]
 
 
 def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]:
     """Return the measure with the figures that it was calculated from."""
     facts = tuple(finding.fact for finding in verdict.findings)
-    *first, last = found = inputs(facts) * (2 if len(facts) == 1 else 1)
+    *first, last = found = _inputs(facts, w) * (2 if len(facts) == 1 else 1)
     one, two = (found[0], ", ".join(found)) if derived.kind == "made_part" else (", ".join(first), last)
-    said = w[derived.kind].format(subject=f"**{verdict.findings[0].subject}**", v=f"**{derived.value}**", a=one, b=two)
+    name = verdict.findings[0].subject
+    subject = within(name, w) if derived.kind == "density" else f"**{name}**"
+    said = w[derived.kind].format(subject=subject, v=f"**{derived.value}**", a=one, b=two)
     # All marks follow the figure that was calculated from all of them.
     marks = " ".join(dict.fromkeys(f"[{fact.n}]" for fact in facts))
-    return [f"{said} {marks}", *_years({bare(fact.label): year_of(fact) for fact in facts}, w)]
+    return [f"{said} {marks}", *_years({measure(w, bare(fact.label)): year_of(fact) for fact in facts}, w)]
 
 
 def _hindered(verdict: Verdict, w: dict[str, str]) -> list[str]:
@@ -564,7 +587,7 @@ def _members(found: Sequence[Finding], w: dict[str, str]) -> str:
     """Return a table of the figures of several things."""
     label = measure(w, bare(found[0].fact.label))
     rows = [f"| {each.subject} | {each.fact.value} [{each.fact.n}] |" for each in found]
-    return "\n".join([w["members"].format(label=label[:1].upper() + label[1:]), *rows])
+    return "\n".join([w["members"].format(label=_title(label)), *rows])
 
 
 def plain_of(fact: Fact) -> str:
