@@ -83,6 +83,12 @@ _ARITHMETIC = re.compile(
     re.I,
 )
 """Matches the words of a calculation, which do not tell what is calculated."""
+_COURTESY = re.compile(
+    r"请问|麻烦[你您]?|帮我(?:[查算看]一下)?|现在|目前|当前|如今|"
+    r"\b(?:please|currently|at present|right now|these days|nowadays)\b",
+    re.I,
+)
+"""Matches words that say nothing of what is asked: a reference work speaks of the present."""
 _MORE_OF = re.compile(r"\b(?:more|fewer|less|most|fewest|least) ([a-z]{3,})\b")
 """Matches what a comparison is of."""
 _CURRENCY = re.compile(r"\s{0,9}(?:dollars?|\$|美?元)")
@@ -406,11 +412,13 @@ def _read(text: str, plain: Sequence[Target], operation: str) -> Reading:
 
 
 def _measure_only(text: str, operation: str) -> str:
-    """Return a question without the words of the operation on what it asks for."""
+    """Return a question without courtesies, and without the words of the operation on what it asks for."""
+    text = _COURTESY.sub(" ", text)
     if operation != "lookup":
         text = _ARITHMETIC.sub(" ", text)
     if operation == "growth":  # of a comparison, *population growth* is the measure
-        kept = {match.end("of") + 1 for match in measured_growth().finditer(text) if match[0].endswith("rate")}
+        rates = (match for match in measured_growth().finditer(text) if match[0].lower().endswith(("rate", "率")))
+        kept = {match.end("of") + 1 if match["of"] else match.start() for match in rates}
         text = GROWTH.sub(lambda change: change[0] if change.start() in kept else " ", text)
         text = re.sub(r"\bthan\b", " ", COMPARATIVE.sub(" ", text))
     return text

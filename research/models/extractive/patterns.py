@@ -40,7 +40,7 @@ LESS = (
 DENIES = re.compile(
     r"(?<!\bwhether or )\b(?:(?:can)?not(?! only| \w+ than)|never|neither|nor|except|excluding|other than|no longer)\b|"
     r"(?<!^)\b(?:do|does|did|is|are|was|were|has|have|ca|wo|must|should|could|would)n['’]t\b(?! (?:it|they|he|she|there)\b)|"
-    r"(?:没有?|未(?!来)|除了|不(?!同|过|少|久|足|到|仅|断|超|低))"
+    r"(?:没有?|未(?!来)|除了|不(?!同|过|少|久|足|到|仅|断|超|低|丹))"
 )
 """Matches a negation, which turns the answer round: `isn't` that opens a question, or ends it in `isn't it`, does not."""
 OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")
@@ -83,7 +83,8 @@ NAME = re.compile(
 )
 YARDSTICK = re.compile(
     r"(?:of|to|against|relative to|% of|per ?cent of|share of|slice of|in terms of|measured against|by) "
-    r"(?:its |the |their |national |real )*(?:gdp|output|economy|gross domestic product|national (?:output|income))"
+    r"(?:its |the |their |national |real )*(?:gdp|output|economy|gross domestic product|national (?:output|income))|"
+    r"[占与]gdp(?:的)?(?:比|百分|份额|几|多少)"
 )
 POPULACE = re.compile(
     r"\b(?:old|young|oldest|youngest|older|younger|median age|population is|"

@@ -131,7 +131,7 @@ def parse(text: str, known: tuple[str, ...] = ()) -> Question:
     """
     text = " ".join(readable(text).split())
     if patterns.GROWTH.search(measured_growth().sub(" ", text).lower()):
-        text = measured_growth().sub(r"\g<of> growth rate", text)
+        text = measured_growth().sub(lambda match: f"{match['of']} growth rate" if match["of"] else match[0], text)
     return _parse(text, known)
 
 
@@ -139,7 +139,7 @@ def parse(text: str, known: tuple[str, ...] = ()) -> Question:
 def measured_growth() -> re.Pattern[str]:
     """Matches a growth that is itself a measure, so that it can change: *GDP growth*."""
     nouns = {each.label.split()[-3] for each in concepts() if each.label.endswith(" growth rate")}
-    return re.compile(rf"\b(?P<of>{'|'.join(sorted(nouns))}) growth(?: rate)?\b", re.I)
+    return re.compile(rf"\b(?P<of>{'|'.join(sorted(nouns))}) growth(?: rate)?\b|增长率", re.I)
 
 
 @lru_cache(maxsize=256)
@@ -438,7 +438,8 @@ def _operation(
     before = patterns.BEFORE.search(lower) is not None
     if before and len(years) == 1:
         years = (years[0] - 1, years[0])
-    changes = patterns.GROWTH.search(measured_growth().sub(" ", lower) if rate else lower) is not None or before
+    others = measured_growth().sub(" ", lower) if rate or has_cjk(lower) else lower
+    changes = patterns.GROWTH.search(others) is not None or before
     if len(years) > 1:
         return "growth", years
     if changes and len(names) < 2:
