@@ -20,6 +20,8 @@ _DIVIDED = {"Asia", "Central Asia", "Europe"}
 """Places that readers may expect to have other countries."""
 _DATED = re.compile(r"([(（])(?:([^()（）]*)[,，] ?)?((?:1[5-9]|20)\d\d[^()（）,，]*)([)）])$")
 """The year behind a figure, with the remark before it."""
+_WHOLE = re.compile(r": (\d+) of \1 countries")
+"""Matches the head of a list in which no country is missing, which nobody needs to be told."""
 
 
 def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
@@ -53,10 +55,10 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         if found.without:
             lines.append(w["without"].format(names=chinese.listed([_named(name, w) for name in found.without], w)))
         return lines
-    covered = [_covered(each, w) for each in found.covered]
+    covered = [_covered(each, w) for each in found.covered if not _WHOLE.search(each.line)]
     places = " ".join([f" in {ranking.place}:", *(each.line for each in found.covered)])
     divided = [w["regions"]] if any(f" in {name}:" in places for name in _DIVIDED) else []
-    return [*lines, " ".join([*covered, *divided])]
+    return [*lines, *filter(None, [" ".join([*covered, *divided])])]
 
 
 def _top(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
