@@ -74,7 +74,7 @@ _WORDS = {
         "most/least": "the highest/the lowest",
         "most/fewest": "the most/the fewest",
         "最大/最小": "the largest/the smallest",
-        "最多/最少": "the highest/the lowest",
+        "最多/最少": "the largest/the smallest",
         "最长/最短": "the longest/the shortest",
         "of": "Of {count}, {name} has {which} {label}: {value}.",
         "past": "{count} of {all} have {a_label} {limit}: {names}.",
