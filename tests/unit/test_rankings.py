@@ -26,6 +26,10 @@ def ranking(question: str) -> tuple[str, str, str, bool, int] | None:
          ("sum", "South America", "Population, total", True, 1)),
         ("Which countries in Asia have a median age below 20 years?", ("count", "Asia", "Median age, total", True, 1)),
         ("非洲人口最多的三个国家是哪些？", ("top", "Africa", "Population, total", True, 3)),
+        ("亚洲最富的三个国家", ("top", "Asia", "Real GDP per capita", True, 3)),
+        ("Which country in West Africa has the largest population?", ("top", "West Africa", "Population, total", True, 1)),
+        ("Rank the Baltic states by unemployment rate", ("top", "the Baltics", "Unemployment rate", True, 20)),
+        ("中亚五国按面积从小到大怎么排？", ("top", "the Central Asian republics", "Area, total", False, 20)),
     ],
 )  # fmt: skip
 def test_a_question_over_all_countries_is_understood(question: str, expected: tuple[str, str, str, bool, int]) -> None:

@@ -15,9 +15,12 @@ BORDERS = re.compile(
 )
 MOST = (
     r"largest|biggest|greatest|most(?! recent)|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|"
-    r"leading|(?:最|第[二三四五六七八九十])[多大高长]"
+    r"leading|(?:最|第[二三四五六七八九十])[多大高长富]"
 )
-LEAST = r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|(?:最|第[二三四五六七八九十])[少小低短]"
+LEAST = (
+    r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|"
+    r"(?:最|第[二三四五六七八九十])[少小低短穷]"
+)
 START, END = r"(?:(?<![a-z0-9])|(?![ -~]))", r"(?:(?![a-z0-9])|(?<![ -~]))"
 """Edges of a word; a Chinese one may stand next to Latin letters, as in `GDP最高`."""
 SUPERLATIVE = re.compile(rf"{START}(?:(?P<most>{MOST})|(?P<least>{LEAST})){END}")

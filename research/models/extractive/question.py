@@ -104,9 +104,9 @@ HEDGED = {  # concepts whose own words contain a superlative
 _IMPLIED = {
     word: label
     for label, words in (
-        ("Real GDP per capita", "richest wealthiest poorest richer wealthier poorer 富 穷 更富 更穷"),
+        ("Real GDP per capita", "richest wealthiest poorest richer wealthier poorer 富 穷 更富 更穷 最富 最穷"),
         ("Median age, total", "oldest youngest older younger"),
-        ("Area, total", "largest biggest smallest larger bigger smaller greater tiniest 大 小 更大 更小"),
+        ("Area, total", "largest biggest smallest larger bigger smaller greater tiniest 大 小 更大 更小 最大 最小"),
     )
     for word in words.split()
 }

@@ -22,7 +22,7 @@ from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import explained, labels, read
 from research.models.extractive.places import REGIONAL, mentions, named, usual
-from research.models.extractive.question import Question
+from research.models.extractive.question import Question, implied_by
 from research.models.extractive.stems import WEAK, stem
 from research.models.extractive.table_words import count_of, rank_of
 from research.search.library import comparisons
@@ -266,7 +266,8 @@ def asked(q: Question) -> Ranking | None:
     known |= set(tokens(" ".join(group.pattern.findall(q.text.lower())))) if group else set()
     if any(not set(tokens(name)) <= known for name in q.names if not limit or (usual(name) or name) != limit.name):
         return None  # the name is not a region: the question is about a thing, or about listed countries
-    label = labels[0] if len(labels) == 1 and not _unsaid(labels[0], words) else _meant(masked)
+    said = labels[0] if len(labels) == 1 and not _unsaid(labels[0], words) else "" if words else implied_by(q.text)
+    label = said or _meant(masked)
     if not label and kind == "count" and re.search(r"(?:\d|\ba )\D{0,12}(?:people|inhabitants|residents|人)", text):
         label = "Population, total"
     limit = limit if kind == "count" else None
