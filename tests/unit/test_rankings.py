@@ -40,7 +40,7 @@ def test_a_question_over_all_countries_is_understood(question: str, expected: tu
         "Who buys most of Angola's exports?",
         "What is the highest mountain in Africa?",
         "Which neighbour of Germany has the largest population?",
-        "Which country in West Africa has the largest population?",
+        "Which country in Western Europe has the largest population?",
         "Who is the president of the European Union?",
     ],
 )
