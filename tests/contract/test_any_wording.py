@@ -37,6 +37,7 @@ def asked(bench: Workbench, question: str) -> RunView:
         ("What share of India's population is Hindu?", "**Hindu 79.8%**"),
         ("Is Bolivia landlocked?", "**Yes.**"),
         ("Is Lima the capital of Peru?", "**Yes.**"),
+        ("Is French an official language of Senegal?", "**Yes.**"),
         ("Tell me about Tuvalu: area, population, capital and currency.", "**Funafuti**"),
         ("Give me the internet country code for Bhutan and the share of its people who are online.", "**.bt**"),
         (
@@ -158,7 +159,7 @@ def test_what_is_asked_beside_a_comparison_is_answered_of_its_winner(bench: Work
     [
         "Is Kenya a nice country to live in?",
         "Is Portugal landlocked?",
-        "Is French an official language of Senegal?",
+        "Is German an official language of Brazil?",
         "Was Brazil ever ruled by Spain?",
         "Is China as big as Canada?",
         "Is obesity common in Vietnam?",

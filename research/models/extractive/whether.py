@@ -9,17 +9,16 @@ from research.models.extractive import chinese
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import bare
-from research.models.extractive.lexicon import filler
-from research.models.extractive.meaning import explained, masked
 from research.models.extractive.patterns import COMPARATIVE, DENIES, SUPERLATIVE, WEIGHS
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target
-from research.models.extractive.stems import stem
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.words import directions
-from research.text import content_tokens, tokens
+from research.text import content_tokens
 
+_COUNTRY = frozenset(content_tokens("country nation state 国家"))
 _PART = re.compile(r"[;,()]")
+_ITEM = re.compile(r"[;,\d%<>.]+")
 _NARROWS = re.compile(
     rf"{DENIES.pattern}|{SUPERLATIVE.pattern}|{WEIGHS.pattern}|\b(?:only|sole|just|still|ever|always)\b|只|仅|唯一|还"
 )
@@ -43,14 +42,17 @@ def settled(found: Verdict) -> Verdict:
 
 def _stated(q: Question, facts: Sequence[Fact]) -> Fact | None:
     """Return the line of which a part says just what the question asks: *landlocked*, of `0 km (landlocked)`."""
-    asked = {*content_tokens(masked(q.text, " "))} - filler()
-    named = {name for mention in mentions(q.text) for name in mention.names}
+    found = mentions(q.text)
+    plain = [each for each in found if each.written in each.names] or found  # `French` may be a language
+    named, rest = {name for each in plain for name in each.names}, q.text
+    for each in plain:
+        rest = rest.replace(each.written, " ")
+    asked = {*content_tokens(rest)} - _COUNTRY
     if len(named) != 1 or q.years or _NARROWS.search(q.text.lower()):
         return None
     for fact in (each for each in facts if each.subject in named and each.label and not each.cut):
-        label = explained()[0].get(bare(fact.label), frozenset()) | {*tokens(fact.label)}
-        left = {word for word in asked if word not in label and stem(word) not in label}
-        for part in filter(str.strip, _PART.split(fact.value)):
+        left = asked - {*content_tokens(f"{fact.label} {chinese.label(bare(fact.label))}")}
+        for part in filter(str.strip, [*_PART.split(fact.value), *_ITEM.split(fact.value)]):
             said = {*content_tokens(part)}, {*content_tokens(chinese.value(part.strip()))}
             if asked in said or (left and left in said):
                 return fact
