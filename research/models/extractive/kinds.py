@@ -47,7 +47,7 @@ _DEMANDS: tuple[tuple[str, str, str], ...] = (
         r"\bfor (?:each|every) \w|\bper (?!cent|se\b|annum|the\b|our\b|your\b)[a-z]|按人头|"
         r"\beach \w+ (?:account|emit|use|consume|"
         r"produce)\w*|\bdensity\b|"
-        r"人均|平均每人|每人|每平方|密度",
+        r"人均(?!寿命|预期)|平均每人|每人|每平方|密度",
         r"\bper\b|/|\beach\b|\bdensity\b|\bevery\b|\btimes\b|\bby the\b|人均|每|密度|‰|\brate\b|\baverage\b",
         "a figure per person or area",
     ),
