@@ -193,7 +193,7 @@ def ago(seconds: float) -> str:
     from babel.dates import format_timedelta
 
     passed = time.time() - seconds
-    if passed < 45:
+    if passed < 60:
         return t("just now")
     if passed > 7 * 86_400:
         return when(seconds)
