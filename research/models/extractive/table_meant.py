@@ -20,9 +20,9 @@ from research.models.extractive.table_columns import (
 from research.models.extractive.table_degrees import degree_of, how_of, is_degree
 from research.models.extractive.table_nouns import figures, is_number_of_row, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
-from research.models.extractive.table_synonyms import synonymous
+from research.models.extractive.table_synonyms import people, synonymous
 from research.models.extractive.times import periods
-from research.text import has_cjk
+from research.text import has_cjk, tokens
 
 _OPENING = re.compile(
     r"的(?P<last>[^\W\d_的]{1,8}?)(?:有|是|为|在)哪|"
@@ -77,6 +77,13 @@ def _blanked(text: str, spans: Sequence[said.Limit]) -> str:
     return "".join(found)
 
 
+def _chosen(text: str, table: PTable) -> list[Filter] | None:
+    """Return the values that choose rows: where people are counted, `people` is no department."""
+    found, match = filters(text, table), COUNTED.search(text)
+    at = _start(match) if match else -1
+    return found and [each for each in found if each.start != at or not people(*tokens(text[at : each.end]))]
+
+
 class Meant:
     """One question read against one table."""
 
@@ -84,7 +91,7 @@ class Meant:
         file = re.escape(table.file.partition(" › ")[0])
         self.text = re.sub(file, " ", question, flags=re.I).strip().rstrip("?？。.!")
         self.table = table
-        self.found = filters(self.text, table)
+        self.found = _chosen(self.text, table)
         self.limits = said.limits(self.text)
         self.periods = [
             each
@@ -182,7 +189,7 @@ class Meant:
 
     def names_rows(self, word: str) -> bool:
         """Return whether a word names one row: by a column, or by title or file."""
-        return names_a_row(word, self.table) or any(same(word, each) for each in self.head)
+        return names_a_row(word, self.table) or any(same(word, each) or people(word, each) for each in self.head)
 
     def offers(self) -> bool:
         """Return whether the question offers members of one column to choose from: `did Peru or Chile have more`."""
@@ -296,14 +303,13 @@ class Meant:
         match = COUNTED.search(self.text) or MOST_OF.search(self.unlimited)
         if match is None or not self.found:
             return False
-        start = next((match.start(name) for name in match.groupdict() if match[name]), match.end())
-        return any(-1 <= each.start - start <= 4 for each in self.found)
+        return any(-1 <= each.start - _start(match) <= 4 for each in self.found)
 
     def different(self) -> PColumn | None:
         """Return the column whose different values are counted: `how many products`, where each has several rows."""
         words = self.noun()[:1] if COUNTED.search(self.text) else []
         for column in self.table.of_type("text"):
-            named = any(same(word, own) for word in words for own in column.words)
+            named = any(same(word, own) or people(word, own) for word in words for own in column.words)
             if named and column.different and not self.table.unique(column) and not self.of(column):
                 return column
         return None
@@ -323,6 +329,11 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _start(match: re.Match[str]) -> int:
+    """Return where the noun starts that a match found."""
+    return next((match.start(name) for name in match.groupdict() if match[name]), match.end())
 
 
 def _means(word: str, column: PColumn) -> float:
