@@ -597,6 +597,13 @@ def test_people_are_counted_whatever_a_department_is_called(
     assert said in view.answer
 
 
+def test_what_is_over_budget_in_a_year_is_told_with_the_difference(
+    bench: Workbench, own_library: Path, company: Path
+) -> None:
+    view = asked(bench, company, "Which departments went over budget in 2025, and by how much?")
+    assert "**Engineering 31,200 EUR, People 13,500 EUR**" in view.answer
+
+
 PROJECTS = """project,manager,office,status,budget (EUR),spent (EUR),staff
 Atlas,Nora Quinn,Dublin,open,120000,98000,6
 Borealis,Tomas Weber,Berlin,open,80000,91500,4

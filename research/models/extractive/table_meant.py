@@ -122,9 +122,11 @@ class Meant:
         match = said.AGAINST.search(self.text)
         if match is None or self.limits:
             return []
+        asked = {each.text for each in self.periods}
+        columns = [each for each in self.figures if not asked or asked.issuperset(_times_of(each))]
         before, behind = (
-            [each for each in self.figures if each.name in part]
-            or [each for each in self.figures if any(same(w, o) for w in words_of(part) for o in each.words)]
+            [each for each in columns if each.name in part]
+            or [each for each in columns if any(same(w, o) for w in words_of(part) for o in each.words)]
             for part in (self.text[: match.end()], self.text[match.end() :])
         )
         one = [each for each in before if each not in behind]
@@ -132,8 +134,10 @@ class Meant:
             name = behind[0]
             one = [
                 each
-                for each in self.figures
-                if each is not name and (each.unit or cosine(each.said, name.said) >= NEAR)
+                for each in columns
+                if each is not name
+                and _times_of(each) == _times_of(name)
+                and (each.unit or cosine(each.said, name.said) >= NEAR)
             ]
         if len(one) != 1 or len(behind) != 1 or one[0].unit != behind[0].unit:
             return []
@@ -317,7 +321,8 @@ class Meant:
     def counts(self, words: Sequence[str], group: PColumn | None) -> bool:
         """Return whether the rows are what is counted: they are named by a column, a value or the file."""
         counted = COUNTED.search(self.text)
-        if counted is None and (not self.ranked() or said.GROWTH.search(self.text)):
+        compared = self.degree and not MOST_OF.search(self.unlimited)  # the smallest boat is not the fewest boats
+        if counted is None and (compared or not self.ranked() or said.GROWTH.search(self.text)):
             return False
         if self.value_counted():
             return True
@@ -329,6 +334,10 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _times_of(column: PColumn) -> list[str]:
+    return [each.text for each in periods(column.name)]
 
 
 def _start(match: re.Match[str]) -> int:

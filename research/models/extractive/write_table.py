@@ -64,6 +64,7 @@ _WORDS = {
         "table": "Result",
         "figures": "the figures",
         "in_percent": "change in percent",
+        "difference": "difference",
     },
     "zh": {
         "SUM": "{m}合计",
@@ -114,6 +115,7 @@ _WORDS = {
         "table": "结果",
         "figures": "数值",
         "in_percent": "变化百分比",
+        "difference": "差额",
     },
 }
 _TOLD = 4
@@ -181,7 +183,7 @@ class _Sentences:
             return f"{self._what()} ({unit})" if unit else self._what()
         column = next((each for each in self.plan.table.columns if each.sql == name), None)
         if column is None:
-            return name.replace("_", " ")
+            return self.w.get(name, name.replace("_", " "))
         return f"{column.said} ({column.unit})" if column.unit and column.type == "number" else column.said
 
     def _cell(self, name: str, cell: str) -> str:
@@ -336,7 +338,9 @@ class _Sentences:
     def _list(self) -> list[str]:
         plan, rows = self.plan, self.rows.rows
         assert plan.group
-        names, count = self.w["join"].join(self._name(row[0]) for row in rows), self.w["all"].format(k=len(rows))
+        apart = [with_unit(tidy(figure(row[-1]) or 0.0), plan.limits[0][0]) if plan.absolute else "" for row in rows]
+        told = (f"{self._name(row[0])} {by}".rstrip() for row, by in zip(rows, apart, strict=True))
+        names, count = self.w["join"].join(told), self.w["all"].format(k=len(rows))
         key = "rows_of" if plan.beside else "list" if len(rows) > 1 else "only"
         group = self.w["join"].join(each.said for each in (plan.group, *plan.beside))
         if len(names) <= _HEADLINE:
