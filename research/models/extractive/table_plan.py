@@ -299,8 +299,7 @@ class _Planner(Measured):
         if group is not None and (ranked or GROUPED.search(text)):
             dated = measure is not None and measure.type in ("date", "year")
             least = "MIN" if not self._most(measure) else "MAX"
-            one = self.degree and any(names_a_row(word, self.table) for word in self.rest(group))
-            return "rank", how or (least if dated or one or not plain else "SUM")
+            return "rank", how or (least if dated or not plain or _of_one_row(self, group) else "SUM")
         if measure is None:
             return ("count", "COUNT") if COUNTED.search(text) and not said.SHARE.search(text) else (None, "")
         pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
@@ -484,6 +483,11 @@ def _same_unit(limit: Limit, column: PColumn) -> bool:
     if not asked or not column.unit or asked == unit_of(column.unit):
         return True
     return asked not in UNITS.values() or any(unit_of(word) == asked for word in column.words)
+
+
+def _of_one_row(meant: Measured, group: PColumn) -> bool:
+    """Return whether a superlative is of what each row is: the smallest contract of a manager."""
+    return bool(meant.degree) and any(names_a_row(word, meant.table) for word in meant.rest(group))
 
 
 def _beyond_years(meant: Measured) -> bool:

@@ -230,11 +230,10 @@ class _Sentences:
         return {name: self.w["any"].join(values) for name, values in columns.items()}
 
     def _limits(self) -> list[str]:
-        signs = _SIGNS[self.language]
         return [
             self.w["limit"].format(
                 c=column.said,
-                s=signs[limit.sign],
+                s=_SIGNS[self.language][limit.sign],
                 v=limit.other.said if limit.other else with_unit(tidy(limit.value), column),
             )
             for column, limit in self.plan.limits
@@ -347,8 +346,8 @@ class _Sentences:
             names = f"**{names}**"
         else:
             count = f"**{count}**"
-        values = {"group": group, "where": self._where(), "k": len(rows), "n": self.n}
-        return [_upper(self.w[key].format(names=names, all=count, **values))]
+        values = {"group": group, "where": self._where(), "k": len(rows), "n": self.n, "names": names, "all": count}
+        return [_upper(self.w[key].format(**values))]
 
     def _difference(self) -> list[str]:
         one, other = sorted(self.plan.filters, key=lambda each: each.start)
