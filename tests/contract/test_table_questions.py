@@ -228,11 +228,11 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen/marathon.csv", "Which country has the most runners?", "**France, Kenya** share the highest number of rows"),
         ("unseen/rainfall.csv", "How many stations are above 200 metres?", "**2** different values of station"),
         ("unseen/bakery.csv", "How many orders have not been paid?", "**3** rows"),
-        ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity for Hotel Astra"),
+        ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity for Croissant and Hotel Astra"),
         ("unseen3/rivers.csv", "How long is the Ghiri?", "Ghiri: length **3,390 km**"),
         ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant for Northfield"),
         ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue for"),
-        ("unseen4/图书馆借阅.csv", "科技类有几本书？", "科技，图书馆借阅.csv中共有**2**行"),
+        ("unseen4/图书馆借阅.csv", "科技类有几本书？", "图书馆借阅.csv中类别为科技的共有**2**行"),
         ("unseen4/图书馆借阅.csv", "各类别的馆藏数量一共是多少？", "馆藏数量合计为"),
     ],
 )  # fmt: skip
@@ -558,6 +558,50 @@ def test_a_scale_in_the_unit_of_a_column_is_not_applied_twice(tmp_path: Path) ->
     status, reason = verdict("In 2023 the cost was 100 thousand euros [1].", passages)
     assert (status, reason.startswith("100 thousand euros: SELECT SUM(cost)")) == ("calculated", True)
     assert verdict("In 2023 the cost was 100 euros [1].", passages)[0] == "unverified"
+
+
+STAFF = """name,department,role,office,salary_eur
+Hanne Lund,People,Head of People,Tromso,92000
+Tomas Rieger,Finance,Chief Financial Officer,Vienna,124000
+Mette Solberg,Sales,Account Manager,Tromso,71000
+Noor El-Amin,Engineering,Firmware Engineer,Vienna,83000
+Oisin Kelleher,Engineering,Test Engineer,Vienna,62000
+"""
+BUDGET = "Department,Budget 2025 (EUR),Actual 2025 (EUR),Budget 2026 (EUR)\nEngineering,640000,671200,720000\nSales,310000,298400,325000\nPeople,150000,163500,160000\n"
+
+
+@pytest.fixture
+def company(tmp_path: Path) -> Path:
+    folder = tmp_path / "company"
+    folder.mkdir()
+    for name, text in (("staff.csv", STAFF), ("budget.csv", BUDGET)):
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How many people work in the Vienna office?", "**3** rows of staff.csv have office Vienna [1]."),
+        ("How many employees are in the Vienna office?", "**3** rows of staff.csv have office Vienna [1]."),
+        ("How many people are in the People department?", "**1** row of staff.csv has department People [1]."),
+        ("How many people work in Sales in Tromso?", "**1** row of staff.csv has department Sales and office Tromso [1]."),
+        ("How many people work in the Oslo office?", ""),
+    ],
+)  # fmt: skip
+def test_people_are_counted_whatever_a_department_is_called(
+    bench: Workbench, own_library: Path, company: Path, question: str, said: str
+) -> None:
+    view = asked(bench, company, question)
+    assert view.outcome == ("answered" if said else "no_evidence")
+    assert said in view.answer
+
+
+def test_what_is_over_budget_in_a_year_is_told_with_the_difference(
+    bench: Workbench, own_library: Path, company: Path
+) -> None:
+    view = asked(bench, company, "Which departments went over budget in 2025, and by how much?")
+    assert "**Engineering 31,200 EUR, People 13,500 EUR**" in view.answer
 
 
 PROJECTS = """project,manager,office,status,budget (EUR),spent (EUR),staff

@@ -23,7 +23,6 @@ from research.models.extractive.words import readable
 from research.plugins import tool_of
 from research.text import enclosed, tokens
 from research.types import Message
-from research.web.table_text import ROW
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
 _RESPONSE = re.compile(
@@ -169,7 +168,9 @@ class Evidence:
         """Return the facts of a step that are statements: rows of the user's tables are not, where they can be queried."""
         if not self.offers("query"):
             return step.facts
-        return tuple(fact for fact in step.facts if step.name != "query" and not (fact.own and ROW.match(fact.line)))
+        return tuple(
+            fact for fact in step.facts if step.name != "query" and not (fact.own and fact.line.startswith("|"))
+        )
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:

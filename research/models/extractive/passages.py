@@ -17,6 +17,7 @@ from msgspec import Struct
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler, openers
 from research.models.extractive.names import Names
+from research.models.extractive.similarity import cosine
 from research.models.extractive.stems import WEAK, stem
 from research.text import STOP_WORDS, content_tokens, has_cjk, tokens
 
@@ -30,7 +31,9 @@ _ASKING = "谁 哪里 哪儿 哪 何 何时 何地 何处 什么 时候 多少 �
 _ASKS = re.compile(r"哪|什么")
 """Marks Chinese question words, however the segmenter splits them: 哪一年, 什么时候."""
 _ALIKE = 0.8
-"""Lowest similarity of two spellings of a name."""
+"""Lowest similarity of two spellings of a name, and of the meanings of two forms of a word."""
+_ROOT = 5
+"""Letters that two forms of a word begin with."""
 
 
 @lru_cache(maxsize=65_536)
@@ -161,8 +164,10 @@ class Wanted:
 
 
 def alike(a: str, b: str) -> bool:
-    """Return whether two words are similar spellings of the same word."""
-    return min(len(a), len(b)) > 3 and a[0] == b[0] and a.isascii() and SequenceMatcher(None, a, b).ratio() >= _ALIKE
+    """Return whether two words are similar spellings of the same word, or forms of it: `penalty` and `penalised`."""
+    if min(len(a), len(b)) <= 3 or a[0] != b[0] or not a.isascii():
+        return False
+    return SequenceMatcher(None, a, b).ratio() >= _ALIKE or (a[:_ROOT] == b[:_ROOT] and cosine(a, b) >= _ALIKE)
 
 
 def mentioned(name: str, text: str) -> bool:

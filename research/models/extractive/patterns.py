@@ -57,7 +57,8 @@ WEIGHS = re.compile(
 GROWTH = re.compile(
     r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|"
     r"declin(?:e[sd]?|ing)|f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|"
-    r"contract(?:ed|s)?|gain(?:ed)?|develop(?:ed)?|mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
+    r"contracted|contract(?= by| in \d)|gain(?:ed)?|develop(?:ed)?|"
+    r"mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
     r"year[- ]on[- ]year|year[- ]over[- ]year|percent(?:age)? change)\b|增长|增加|上升|下降|减少|变化|[升降涨跌]了"
 )
 BEFORE = re.compile(

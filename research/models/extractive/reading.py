@@ -14,6 +14,8 @@ from research.models.extractive.polarity import agrees
 from research.models.extractive.prose import CITED, Prose
 from research.models.extractive.scoring import SURE, Scorer, Sentence, amount
 from research.models.extractive.stems import stem
+from research.models.extractive.table_plan import NAMES
+from research.models.extractive.table_words import LEAST, MOST
 from research.models.extractive.verdict import Reading
 from research.quantities import quantities
 from research.text import STOP_WORDS, has_cjk, tokens
@@ -24,6 +26,8 @@ _CLOSE = 0.01
 """Probability from which a sentence is shown as the closest passage."""
 _QUOTED = 3
 """Most sentences to quote."""
+_TIMED = ("year", "date", "number")
+"""Kinds of answers that are figures."""
 _BESIDE = 1.0
 """How far below the best score that of a second sentence may be."""
 
@@ -48,11 +52,19 @@ def read(prose: Prose) -> Reading | None:
         return None
     fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
     chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
+    whole = [said for said in fitting if said.things and _says_all(said, wanted)]
+    alone = kind in _TIMED and len(whole) == 1 and not chosen[0].things
+    if alone:
+        chosen = fitting = ranked = whole  # below its heading, it says all that is asked, with a figure
     first = chosen[0]
     # Beside one that says more of the question, but denies it or does not, another is no answer.
-    stated = chosen is fitting and first.probability > SURE and ranked[0].own <= first.own | keys(first.page.title)
+    stated = (
+        chosen is fitting
+        and (alone or first.probability > SURE)
+        and ranked[0].own <= first.own | keys(first.page.title)
+    )
     stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
-    stated = stated and not _otherwise(first, wanted)
+    stated = stated and not _otherwise(first, wanted) and not _unranked(first, wanted.text)
     best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
@@ -69,6 +81,12 @@ def read(prose: Prose) -> Reading | None:
         unknown=tuple(unknown),
         stated=stated,
     )
+
+
+def _says_all(said: Sentence, wanted: Wanted) -> bool:
+    """Return whether a sentence, with its title and the heading right above it, has each word of the question."""
+    head = said.page.heads[said.fact.line].rpartition("\n")[2]
+    return wanted.words.keys() <= said.own | wanted.held(said.page, head if head.startswith("#") else "")
 
 
 def _ways(pages: Sequence[Page], prose: Prose) -> dict[Page, frozenset[str]]:
@@ -111,6 +129,13 @@ def _otherwise(said: Sentence, wanted: Wanted) -> bool:
         for qualifier, noun in _pairs(wanted.text)
         for other, same in have
         if same == noun
+    )
+
+
+def _unranked(said: Sentence, question: str) -> bool:
+    """Return whether a question asks which thing is the first or last by something, and a sentence says of none that it is."""
+    return NAMES.search(question) is not None and any(
+        each.search(question) and not each.search(said.fact.line) for each in (MOST, LEAST)
     )
 
 

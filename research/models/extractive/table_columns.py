@@ -181,7 +181,8 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> Filter | Non
     for value in column.values:
         own = set(words_of(value))
         places = [match for match, said in words if own.intersection(said)]
-        if len(places) > 1 and 2 * len(places) >= len(own):
+        named = own.intersection(word for _, said in words for word in said)
+        if len(named) > 1 and 2 * len(named) >= len(own):
             held[value] = places
     best = [value for value in held if len(held[value]) == max(map(len, held.values()))]
     if len(best) != 1:

@@ -148,7 +148,8 @@ def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     units = [word for column in columns for word in words_of(column.unit)]
     short = {unit_of(column.unit) for column in columns if column.unit}
     units += [word for word in words_of(meant.text) if unit_of(word) in short]
-    return [*names, *units, *names_of_rows(meant.table)]
+    counted = [word for word in meant.noun()[:1] if meant.names_rows(word)]
+    return [*names, *units, *counted, *names_of_rows(meant.table)]
 
 
 def _named(word: str, own: Sequence[str], head: Sequence[str]) -> bool:

@@ -20,9 +20,9 @@ from research.models.extractive.table_columns import (
 from research.models.extractive.table_degrees import degree_of, how_of, is_degree
 from research.models.extractive.table_nouns import figures, is_number_of_row, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
-from research.models.extractive.table_synonyms import synonymous
+from research.models.extractive.table_synonyms import people, synonymous
 from research.models.extractive.times import periods
-from research.text import has_cjk
+from research.text import has_cjk, tokens
 
 _OPENING = re.compile(
     r"的(?P<last>[^\W\d_的]{1,8}?)(?:有|是|为|在)哪|"
@@ -77,6 +77,13 @@ def _blanked(text: str, spans: Sequence[said.Limit]) -> str:
     return "".join(found)
 
 
+def _chosen(text: str, table: PTable) -> list[Filter] | None:
+    """Return the values that choose rows: where people are counted, `people` is no department."""
+    found, match = filters(text, table), COUNTED.search(text)
+    at = _start(match) if match else -1
+    return found and [each for each in found if each.start != at or not people(*tokens(text[at : each.end]))]
+
+
 class Meant:
     """One question read against one table."""
 
@@ -84,7 +91,7 @@ class Meant:
         file = re.escape(table.file.partition(" › ")[0])
         self.text = re.sub(file, " ", question, flags=re.I).strip().rstrip("?？。.!")
         self.table = table
-        self.found = filters(self.text, table)
+        self.found = _chosen(self.text, table)
         self.limits = said.limits(self.text)
         self.periods = [
             each
@@ -115,9 +122,11 @@ class Meant:
         match = said.AGAINST.search(self.text)
         if match is None or self.limits:
             return []
+        asked = {each.text for each in self.periods}
+        columns = [each for each in self.figures if not asked or asked.issuperset(_times_of(each))]
         before, behind = (
-            [each for each in self.figures if each.name in part]
-            or [each for each in self.figures if any(same(w, o) for w in words_of(part) for o in each.words)]
+            [each for each in columns if each.name in part]
+            or [each for each in columns if any(same(w, o) for w in words_of(part) for o in each.words)]
             for part in (self.text[: match.end()], self.text[match.end() :])
         )
         one = [each for each in before if each not in behind]
@@ -125,8 +134,10 @@ class Meant:
             name = behind[0]
             one = [
                 each
-                for each in self.figures
-                if each is not name and (each.unit or cosine(each.said, name.said) >= NEAR)
+                for each in columns
+                if each is not name
+                and _times_of(each) == _times_of(name)
+                and (each.unit or cosine(each.said, name.said) >= NEAR)
             ]
         if len(one) != 1 or len(behind) != 1 or one[0].unit != behind[0].unit:
             return []
@@ -182,7 +193,7 @@ class Meant:
 
     def names_rows(self, word: str) -> bool:
         """Return whether a word names one row: by a column, or by title or file."""
-        return names_a_row(word, self.table) or any(same(word, each) for each in self.head)
+        return names_a_row(word, self.table) or any(same(word, each) or people(word, each) for each in self.head)
 
     def offers(self) -> bool:
         """Return whether the question offers members of one column to choose from: `did Peru or Chile have more`."""
@@ -296,14 +307,13 @@ class Meant:
         match = COUNTED.search(self.text) or MOST_OF.search(self.unlimited)
         if match is None or not self.found:
             return False
-        start = next((match.start(name) for name in match.groupdict() if match[name]), match.end())
-        return any(-1 <= each.start - start <= 4 for each in self.found)
+        return any(-1 <= each.start - _start(match) <= 4 for each in self.found)
 
     def different(self) -> PColumn | None:
         """Return the column whose different values are counted: `how many products`, where each has several rows."""
         words = self.noun()[:1] if COUNTED.search(self.text) else []
         for column in self.table.of_type("text"):
-            named = any(same(word, own) for word in words for own in column.words)
+            named = any(same(word, own) or people(word, own) for word in words for own in column.words)
             if named and column.different and not self.table.unique(column) and not self.of(column):
                 return column
         return None
@@ -311,7 +321,8 @@ class Meant:
     def counts(self, words: Sequence[str], group: PColumn | None) -> bool:
         """Return whether the rows are what is counted: they are named by a column, a value or the file."""
         counted = COUNTED.search(self.text)
-        if counted is None and (not self.ranked() or said.GROWTH.search(self.text)):
+        compared = self.degree and not MOST_OF.search(self.unlimited)  # the smallest boat is not the fewest boats
+        if counted is None and (compared or not self.ranked() or said.GROWTH.search(self.text)):
             return False
         if self.value_counted():
             return True
@@ -323,6 +334,15 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _times_of(column: PColumn) -> list[str]:
+    return [each.text for each in periods(column.name)]
+
+
+def _start(match: re.Match[str]) -> int:
+    """Return where the noun starts that a match found."""
+    return next((match.start(name) for name in match.groupdict() if match[name]), match.end())
 
 
 def _means(word: str, column: PColumn) -> float:

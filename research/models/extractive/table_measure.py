@@ -132,6 +132,8 @@ class Measured(Meant):
         sizes = self.degree in ("large", "larg", "big", "bigg", "small")
         if exact is None and sizes and not means:
             exact = best(words, self.figures, self._beside(words))
+            if exact is None and len(self.figures) == 1 and words and all(map(self.names_rows, words)):
+                return self.figures[0], 0.6  # the smallest contract has the smallest of its only figure
         if exact is not None and all(each is not exact.column for each, _ in means):
             return exact.column, exact.score
         if len(means) > 1:

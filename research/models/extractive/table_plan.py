@@ -25,7 +25,7 @@ from research.models.extractive.table_cover import per_time, uncovered, uneven
 from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, GROUPED
 from research.models.extractive.table_measure import Measured
-from research.models.extractive.table_nouns import added, figures
+from research.models.extractive.table_nouns import added, figures, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.table_words import Limit
@@ -161,6 +161,7 @@ class _Planner(Measured):
             limits=(*limits, *self.against),
             wide=tuple(self.wide.items()),
             score=1 + 0.8 * len(chosen) + 0.3 * bool(limits or self.against or beside),
+            absolute=said.ABSOLUTE.search(self.text) is not None,
             beside=tuple(beside),
         )
 
@@ -191,7 +192,7 @@ class _Planner(Measured):
         return Plan(self.table, "lookup", column, None, tuple(chosen), score=1.8)
 
     def _doubt(self) -> Doubt | None:
-        if self.found is None or self.strangers():
+        if self.found is None or self.strangers() or _beyond_years(self):
             return None
         group, support = self.group()
         words = [word for word in self.rest(group) if not said.calculates(word)]
@@ -298,7 +299,7 @@ class _Planner(Measured):
         if group is not None and (ranked or GROUPED.search(text)):
             dated = measure is not None and measure.type in ("date", "year")
             least = "MIN" if not self._most(measure) else "MAX"
-            return "rank", how or (least if dated or not plain else "SUM")
+            return "rank", how or (least if dated or not plain or _of_one_row(self, group) else "SUM")
         if measure is None:
             return ("count", "COUNT") if COUNTED.search(text) and not said.SHARE.search(text) else (None, "")
         pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
@@ -382,7 +383,7 @@ def _ratio(meant: Measured) -> Plan | None:
     words = [word for word in words_of(before) if word not in GENERIC and not said.calculates(word)]
     top = best(words, [each for each in meant.figures if each is not by[0]])
     group, support = meant.group()
-    asks = meant.ranked() or _NAMES.search(meant.text) is not None
+    asks = meant.ranked() or NAMES.search(meant.text) is not None
     time = meant.time()
     if top is None or support < 0 or asks != (group is not None) or (meant.periods and time is None):
         return None
@@ -407,7 +408,7 @@ def _ratio(meant: Measured) -> Plan | None:
     )
 
 
-_NAMES = re.compile(r"^\W*(?:\w+ ){0,2}?(?:which|who|whose)\b(?! (?:percent|share|proportion))|哪[^\d]|谁", re.I)
+NAMES = re.compile(r"^\W*(?:\w+ ){0,2}?(?:which|who|whose)\b(?! (?:percent|share|proportion))|哪[^\d]|谁", re.I)
 _FIGURE = re.compile(
     r"\bhow (?:many|much)\b|^\W*what (?:is|was|are|were) the (?:total|sum|average|mean|number)\b|多少|几[名个家位次条种]",
     re.I,
@@ -425,7 +426,7 @@ def _other_kind(meant: Measured, plan: Plan) -> bool:
     """Return whether the question asks for names and the plan gives figures, or the other way round."""
     named = plan.operation in ("rank", "list") or (plan.operation == "growth" and plan.group is not None)
     dated = plan.operation == "lookup" and plan.measure is not None and plan.measure.type != "number"
-    if _NAMES.search(meant.text) and not said.SHARE.search(meant.text):
+    if NAMES.search(meant.text) and not said.SHARE.search(meant.text):
         return not (named or dated)
     return bool(_FIGURE.search(meant.text)) and named and plan.many >= 0
 
@@ -482,6 +483,11 @@ def _same_unit(limit: Limit, column: PColumn) -> bool:
     if not asked or not column.unit or asked == unit_of(column.unit):
         return True
     return asked not in UNITS.values() or any(unit_of(word) == asked for word in column.words)
+
+
+def _of_one_row(meant: Measured, group: PColumn) -> bool:
+    """Return whether a superlative is of what each row is: the smallest contract of a manager."""
+    return bool(meant.degree) and any(names_a_row(word, meant.table) for word in meant.rest(group))
 
 
 def _beyond_years(meant: Measured) -> bool:

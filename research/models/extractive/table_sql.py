@@ -39,6 +39,8 @@ def statement(plan: Plan, question: str) -> str:
             if over.other:
                 sums = [f"SUM({each.sql})" for each in (column, over.other)]
                 select = f"{plan.group.sql}, {sums[0]} AS {column.sql}, {sums[1]} AS {over.other.sql}"
+                if plan.absolute:
+                    select += f", {sums[0]} - {sums[1]} AS difference"
                 rest = f"GROUP BY {plan.group.sql} HAVING {sums[0]} {over.sign} {sums[1]}"
                 return f"SELECT {select} FROM {table}{where} {rest} {order}"
         listed = ", ".join(each.sql for each in (plan.group, *plan.beside))

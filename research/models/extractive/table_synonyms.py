@@ -39,6 +39,14 @@ SYNONYMS = tuple(
 """Nouns that name the same; vectors cannot tell them from siblings: `nurse` and `doctor` are as near as `pay` and `salary`."""
 
 
+_PEOPLE = next(group for group in SYNONYMS if "people" in group)
+
+
+def people(*words: str) -> bool:
+    """Return whether all these words are words for people: `employees`, `staff`."""
+    return all(word in _PEOPLE for word in words)
+
+
 def means(word: str, own: str) -> bool:
     """Return whether a word names what a word of a column does: `people` and `headcount`."""
     return same(word, own) or synonymous(word, own)

@@ -36,8 +36,9 @@ _WORDS = {
         "next": "Next by {what}: {rows} [{n}].",
         "one": "The {what}{where} is **{value}** [{n}].",
         "sum": "The {what}{where} adds up to **{value}** [{n}].",
-        "count": "**{value}** rows ({key}) of {table}{where} [{n}].",
-        "distinct": "**{value}** different values of {group}{where} [{n}].",
+        "count": "{table}{times} has **{value}** {rows} [{n}].",
+        "count_of": "**{value}** {rows} of {table}{times} {has} {of} [{n}].",
+        "distinct": "**{value}** different {values} of {group}{where} [{n}].",
         "share": "{part} of {whole}, which is **{value}**{where} [{n}].",
         "cell": "{name}: {m} **{value}** [{n}].",
         "only": "{group}{where}: {names} [{n}].",
@@ -57,11 +58,13 @@ _WORDS = {
         "where": " where {all}",
         "and": " and ",
         "is": "{c} is {v}",
+        "has": "{c} {v}",
         "any": " or ",
         "join": ", ",
         "table": "Result",
         "figures": "the figures",
         "in_percent": "change in percent",
+        "difference": "difference",
     },
     "zh": {
         "SUM": "{m}合计",
@@ -84,7 +87,8 @@ _WORDS = {
         "next": "其次（{what}）：{rows} [{n}]。",
         "one": "{where}{what}为**{value}** [{n}]。",
         "sum": "{where}{what}为**{value}** [{n}]。",
-        "count": "{where}{table}中共有**{value}**行（{key}） [{n}]。",
+        "count": "{times}{table}中共有**{value}**行 [{n}]。",
+        "count_of": "{times}{table}中{of}的共有**{value}**行 [{n}]。",
         "distinct": "{where}{group}共有**{value}**个不同的值 [{n}]。",
         "share": "{where}{what}为{part}，占总数{whole}的**{value}** [{n}]。",
         "cell": "{name}：{m}为**{value}** [{n}]。",
@@ -105,17 +109,21 @@ _WORDS = {
         "where": "{all}时，",
         "and": "、",
         "is": "{c}为{v}",
+        "has": "{c}为{v}",
         "any": "或",
         "join": "、",
         "table": "结果",
         "figures": "数值",
         "in_percent": "变化百分比",
+        "difference": "差额",
     },
 }
 _TOLD = 4
 """Members of a ranking that the sentences name, so that no table need repeat them."""
 _HEADLINE = 120
 """Most characters of a list that is the answer in one line; of a longer one, that is how many there are."""
+_ONE = {"rows": "row", "values": "value", "has": "has"}
+_SEVERAL = {"rows": "rows", "values": "values", "has": "have"}
 _SIGNS = {
     "en": {">": "above", ">=": "at least", "<": "below", "<=": "at most", "=": "in"},
     "zh": {">": "超过", ">=": "不低于", "<": "不及", "<=": "不超过", "=": ""},
@@ -175,7 +183,7 @@ class _Sentences:
             return f"{self._what()} ({unit})" if unit else self._what()
         column = next((each for each in self.plan.table.columns if each.sql == name), None)
         if column is None:
-            return name.replace("_", " ")
+            return self.w.get(name, name.replace("_", " "))
         return f"{column.said} ({column.unit})" if column.unit and column.type == "number" else column.said
 
     def _cell(self, name: str, cell: str) -> str:
@@ -213,23 +221,29 @@ class _Sentences:
         value = figure(cell)
         return cell if value is None else with_unit(tidy(value), measure)
 
-    def _where(self) -> str:
-        columns: dict[str, list[str]] = {}
-        for each in self.plan.filters if self.plan.operation != "difference" else ():
-            columns.setdefault(each.column.said, []).append(each.value)
-        named = [
-            self.w["any"].join(dict.fromkeys(values)) for name, values in columns.items() if not is_flag(values[0])
-        ]
-        parts = [self.w["is"].format(c=name, v=values[0]) for name, values in columns.items() if is_flag(values[0])]
-        signs = _SIGNS[self.language]
-        parts += [
+    def _chosen(self) -> dict[str, str]:
+        """Return the values that choose rows, by the names of their columns."""
+        columns: dict[str, dict[str, None]] = {}
+        filters = self.plan.filters if self.plan.operation != "difference" else ()
+        for each in sorted(filters, key=lambda each: each.start):
+            columns.setdefault(each.column.said, {})[each.value] = None
+        return {name: self.w["any"].join(values) for name, values in columns.items()}
+
+    def _limits(self) -> list[str]:
+        return [
             self.w["limit"].format(
                 c=column.said,
-                s=signs[limit.sign],
+                s=_SIGNS[self.language][limit.sign],
                 v=limit.other.said if limit.other else with_unit(tidy(limit.value), column),
             )
             for column, limit in self.plan.limits
         ]
+
+    def _where(self) -> str:
+        columns = self._chosen()
+        named = [value for value in columns.values() if not is_flag(value)]
+        parts = [self.w["is"].format(c=name, v=value) for name, value in columns.items() if is_flag(value)]
+        parts += self._limits()
         told = self.w["for"].format(all=self.w["and"].join(named)) if named else ""
         told += self.w["when"].format(all=self._times()) if self._times() else ""
         return told + (self.w["where"].format(all=self.w["and"].join(parts)) if parts else "")
@@ -291,12 +305,19 @@ class _Sentences:
         return [_upper(self.w[key].format(what=self._what(), where=self._where(), value=value, n=self.n))]
 
     def _count(self) -> list[str]:
-        plan = self.plan
-        key = "distinct" if plan.group else "count"
-        group = plan.group.said if plan.group else ""
-        named = next((column.said for column in plan.table.of_type("text")), plan.table.file)
-        values = {"value": self.rows.rows[0][0], "table": plan.table.file, "group": group, "key": named}
-        return [_upper(self.w[key].format(where=self._where(), n=self.n, **values))]
+        plan, value, times = self.plan, self.rows.rows[0][0], self._times()
+        of = [*(self.w["has"].format(c=name, v=each) for name, each in self._chosen().items()), *self._limits()]
+        said = self.w["distinct" if plan.group else "count_of" if of else "count"].format(
+            value=value,
+            **(_ONE if value == "1" else _SEVERAL),
+            of=self.w["and"].join(of),
+            times=self.w["when"].format(all=times) if times else "",
+            table=plan.table.file,
+            group=plan.group.said if plan.group else "",
+            where=self._where(),
+            n=self.n,
+        )
+        return [said if not plan.group else _upper(said)]
 
     def _share(self) -> list[str]:
         part, whole, percent = (figure(cell) or 0.0 for cell in self.rows.rows[0])
@@ -316,15 +337,17 @@ class _Sentences:
     def _list(self) -> list[str]:
         plan, rows = self.plan, self.rows.rows
         assert plan.group
-        names, count = self.w["join"].join(self._name(row[0]) for row in rows), self.w["all"].format(k=len(rows))
+        apart = [with_unit(tidy(figure(row[-1]) or 0.0), plan.limits[0][0]) if plan.absolute else "" for row in rows]
+        told = (f"{self._name(row[0])} {by}".rstrip() for row, by in zip(rows, apart, strict=True))
+        names, count = self.w["join"].join(told), self.w["all"].format(k=len(rows))
         key = "rows_of" if plan.beside else "list" if len(rows) > 1 else "only"
         group = self.w["join"].join(each.said for each in (plan.group, *plan.beside))
         if len(names) <= _HEADLINE:
             names = f"**{names}**"
         else:
             count = f"**{count}**"
-        values = {"group": group, "where": self._where(), "k": len(rows), "n": self.n}
-        return [_upper(self.w[key].format(names=names, all=count, **values))]
+        values = {"group": group, "where": self._where(), "k": len(rows), "n": self.n, "names": names, "all": count}
+        return [_upper(self.w[key].format(**values))]
 
     def _difference(self) -> list[str]:
         one, other = sorted(self.plan.filters, key=lambda each: each.start)
