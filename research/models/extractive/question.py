@@ -390,7 +390,9 @@ def _rest(
 
 def _content(words: str) -> list[str]:
     """Return the tokens that may say which fact is meant."""
-    told = (t for t in tokens(words) if not t.isdigit() and (len(t) > 1 or has_cjk(t)) and not re.search("[哪谁]|什么", t))
+    told = (
+        t for t in tokens(words) if not t.isdigit() and (len(t) > 1 or has_cjk(t)) and not re.search("[哪谁]|什么", t)
+    )
     return [t for t in told if t not in _empty(has_cjk(t))]
 
 

@@ -10,6 +10,7 @@ from research.models.extractive.asked import options
 from research.models.extractive.followup import lost
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.passages import Page, Wanted, alike, keys
+from research.models.extractive.patterns import YEAR
 from research.models.extractive.polarity import agrees
 from research.models.extractive.prose import CITED, Prose
 from research.models.extractive.scoring import SURE, Scorer, Sentence, amount
@@ -31,6 +32,9 @@ _TIMED = ("year", "date", "number")
 _BESIDE = 1.0
 """How far below the best score that of a second sentence may be."""
 
+_SPAN_OF_YEARS = re.compile(
+    r"\b(?:after|before|by|from|since|until|between)\b|以来|以后|之后|以前|之前|[从自至到]", re.I
+)
 _IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?|[是为]\s?")
 """Matches the verb before a complement: `is`, `is limited to`, `was set at`."""
 _COMPLEMENT = re.compile(
@@ -65,6 +69,7 @@ def read(prose: Prose) -> Reading | None:
     )
     stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
     stated = stated and not _otherwise(first, wanted) and not _unranked(first, wanted.text)
+    stated = stated and not _of_another_year(first, wanted.text)
     best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
@@ -139,6 +144,15 @@ def _unranked(said: Sentence, question: str) -> bool:
     )
 
 
+def _of_another_year(said: Sentence, question: str) -> bool:
+    """Return whether the year that a sentence speaks of, in it or last before it, is none of the question."""
+    asked = set(YEAR.findall(question))
+    lines = said.page.lines
+    before = [said.page.title, *(fact.line for fact in lines[: lines.index(said.fact) + 1])]
+    last = next((years for line in reversed(before) if (years := set(YEAR.findall(line)))), asked)
+    return not (_SPAN_OF_YEARS.search(question) or last & asked or not asked)
+
+
 def _pairs(text: str) -> list[tuple[str, str]]:
     """Return the keys of words that stand side by side, without stop words."""
     words = ["" if has_cjk(word) or word in STOP_WORDS else stem(word) for word in tokens(text)]
@@ -152,7 +166,7 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
     """
     line, asked = said.fact.line, prose.wanted.asked - keys(said.page.title)
     figures = {each.start: each for each in quantities(line) if each.kind == "number"}
-    if kind in (None, "name", "number"):
+    if kind in (None, "name", "number") or (kind == "person" and has_cjk(line)):
         for verb in _IS.finditer(line):
             if not asked <= keys(line[: verb.start()]):
                 continue
@@ -160,7 +174,8 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
                 return amount(line, figure)
             if kind != "number" and (stated := _COMPLEMENT.match(line, verb.end())):
                 return stated[0]
-    return said.things[0] if named and not (kind == "name" and figures) else ""
+    clause = next((each for each in re.split("[，,;；]", line) if asked <= keys(each)), line)  # of several people
+    return said.things[0] if named and said.things[0] in clause and not (kind == "name" and figures) else ""
 
 
 def _section(best: Sequence[Sentence]) -> list[Sentence]:
