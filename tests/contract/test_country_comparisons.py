@@ -42,7 +42,7 @@ pytestmark = pytest.mark.examples(3)
         ("What is the total population of the Baltic states?", "adds up to **6,044,604**"),
         ("北欧哪个国家人口最多？", "**瑞典**的总人口在北欧最多"),
         ("What is the second most populous country in Africa?", "**Ethiopia** has the second largest total population"),
-        ("Which country has the 7th largest population in the world?", "**Brazil** has the seventh highest"),
+        ("Which country has the 7th largest population in the world?", "**Brazil** has the seventh largest"),
         ("非洲人口第二多的国家是哪个？", "**埃塞俄比亚**的总人口在非洲第二多"),
         (
             "Which European countries have more people than Spain?",
