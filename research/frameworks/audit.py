@@ -47,6 +47,8 @@ MOST_RESEARCHED: Final = 100
 _GOAL, _QUERY = 1_500, 200
 _BESIDE = 4
 """Sources of a statement that are also compared with it one by one."""
+_ENDING = re.compile(r"(?<=\w)\.[a-z]\w{1,4}\b")
+"""The end of a file name, which no document contains."""
 _Wanted = tuple[int, Reference]
 
 
@@ -171,6 +173,7 @@ class _Trial:
             own = yield from self._search({n: _query(each) for n, each in batch})
             meant = {n: link_states.best_matches(each, own[n]) for n, each in batch}
             near = yield from self._search({n: self._goal(n) for n, _ in batch if not meant[n]})
+            meant |= {n: link_states.best_matches(each, near[n]) for n, each in batch if n in near}
             with speaking(self.run.language):
                 unclear = [
                     self._unclear(n, meant[n] or link_states.may_be_meant(each, [*near[n], *own[n]]))
@@ -351,7 +354,7 @@ def _is_own(source: Source) -> bool:
 
 def _query(reference: Reference) -> str:
     named = f"{reference.author} {reference.title}".strip() or reference.text
-    return shelf.subject(reference.url if shelf.in_factbook(reference.url) else named)
+    return _ENDING.sub("", shelf.subject(reference.url if shelf.in_factbook(reference.url) else named))
 
 
 def _queries(text: str) -> list[str]:
