@@ -17,6 +17,7 @@ from research.citations.labelled import Cell, Match, Told, accounted, cells_of, 
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_name, named_by
+from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, compared, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
@@ -140,6 +141,9 @@ class _Checker:
         row = rowed(plain, context)
         said = told(row, cells, [page.title for page in pages])
         verbatim = _verbatim(plain, pages)
+        verbatim = (
+            _placed(plain, [*(each.text for each in before if each.context == context), context], pages) or verbatim
+        )
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
@@ -192,6 +196,21 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
         reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
         return _Found("contradicted", (reason,), other)
     return None
+
+
+def _placed(claim: str, context: Sequence[str], pages: Sequence[_Page]) -> _Found | None:
+    """Return whether sentences say a claim of the subject above them, or with another figure."""
+    own = {
+        page.n: placed(claim, [without_marks(each) for each in context], page.title, page.sentences) for page in pages
+    }
+    said = agreed([each for some in own.values() for each in some])
+    if said is None:
+        return None
+    lines = {n: some[0].sentence.whole or some[0].sentence.text for n, some in own.items() if some}
+    if said[0]:
+        return _Found("supported", (VERBATIM,), lines)
+    reason = because("the source has the same words with another figure: {figure}", figure=said[1])
+    return _Found("contradicted", (reason,), lines)
 
 
 def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:

@@ -165,9 +165,8 @@ class _Trial:
             unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
         yield from self._found(unlisted)
         yield from self._open({n: self.given.chosen[n] for n, _ in wanted if n in self.given.chosen}, own=True)
-        listed = [(n, each) for n, each in wanted if not each.unlisted and n not in self.given.chosen]
-        if not self._searcher:
-            return
+        asked = wanted if self._searcher else ()
+        listed = [(n, each) for n, each in asked if not each.unlisted and n not in self.given.chosen]
         for start in range(0, len(listed), TOGETHER):
             batch = listed[start : start + TOGETHER]
             own = yield from self._search({n: _query(each) for n, each in batch})
