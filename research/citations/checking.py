@@ -106,9 +106,18 @@ def _page(source: Source) -> _Page:
     return _Page(source.n, source.title, list(stated(source)), cells, list(named_by(source)), pieces)
 
 
+def _whole(sources: Sequence[Source]) -> Iterator[Source]:
+    """Yield the sources without excerpts of which a longer one is there: what stands above a sentence is in that one."""
+    for source in sources:
+        if not any(
+            source.n == each.n and source.quote != each.quote and source.quote in each.quote for each in sources
+        ):
+            yield source
+
+
 class _Checker:
     def __init__(self, sources: Sequence[Source], cited: set[int], computed: Iterable[str]) -> None:
-        self.pages = [_page(source) for source in sources if source.n in cited]
+        self.pages = [_page(source) for source in _whole([each for each in sources if each.n in cited])]
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
         self.checked = 0
 
@@ -200,13 +209,12 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
 
 def _placed(claim: str, context: Sequence[str], pages: Sequence[_Page]) -> _Found | None:
     """Return whether sentences say a claim of the subject above them, or with another figure."""
-    own = {
-        page.n: placed(claim, [without_marks(each) for each in context], page.title, page.sentences) for page in pages
-    }
-    said = agreed([each for some in own.values() for each in some])
+    texts = [without_marks(each) for each in context]
+    own = [(page.n, each) for page in pages for each in placed(claim, texts, page.title, page.sentences)]
+    said = agreed([each for _, each in own])
     if said is None:
         return None
-    lines = {n: some[0].sentence.whole or some[0].sentence.text for n, some in own.items() if some}
+    lines = {n: each.sentence.whole or each.sentence.text for n, each in own}
     if said[0]:
         return _Found("supported", (VERBATIM,), lines)
     reason = because("the source has the same words with another figure: {figure}", figure=said[1])

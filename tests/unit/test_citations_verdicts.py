@@ -679,7 +679,8 @@ The value is EUR 268,500. It ends on 14 January 2028. The notice period is 60 da
     ],
 )
 def test_a_sentence_says_something_of_the_subject_above_it(claim: str, status: str) -> None:
-    (found,) = check_claim(claim, [CONTRACTS])
+    excerpt = Source(1, CONTRACTS.url, "Contracts", CONTRACTS.quote.partition("\n\n")[2])
+    (found,) = check_claim(claim, [excerpt, CONTRACTS])
     assert found.status == status, found
 
 
