@@ -19,7 +19,7 @@ from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_name, named_by
 from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, forms, of_some, stated, tokens_of
+from research.citations.verbatim import QUOTES, Sentence, compared, denies, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, line_tokens
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -201,6 +201,10 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
                     same.setdefault(page.n, sentence.whole or sentence.text)
     if same:
         return _Found("supported", (VERBATIM,), same)
+    if denied_by := {
+        page.n: each.text for page in pages for each in page.sentences if each.begins(claim) and denies(claim, each)
+    }:
+        return _Found("contradicted", (because("the source says the opposite"),), denied_by)
     if other:
         reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
         return _Found("contradicted", (reason,), other)

@@ -219,6 +219,15 @@ def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[
                 yield sentence, reading[apart[0]].text
 
 
+def denies(claim: str, sentence: Sentence) -> bool:
+    """Return whether a sentence plainly denies how a claim begins: `Alcohol is not reimbursed`, but `up to EUR 20`."""
+    said, own = pattern("not").subn(" ", sentence.text)
+    reading, words_of = tokens_of(said), tokens_of(claim)
+    plain = own == 1 and len(reading) >= _LEAST and not any(map(_reserved, (said, claim))) and not says("denied", claim)
+    same = [each.key for each in reading] == [each.key for each in words_of[: len(reading)]]
+    return plain and same and not sentence.quoted and not says("back", reading[0].text)
+
+
 def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
     """Return the tokens of a claim, with and without its source's title: `France: …`, `Climate of France: …`, `“…” (Otters)`."""
     whole = tokens_of(claim)

@@ -696,3 +696,19 @@ def test_a_sentence_says_something_of_the_subject_above_it(claim: str, status: s
 def test_a_claim_is_about_the_subject_above_it(above: str, statuses: list[str]) -> None:
     found = check(f"{above}\n\nThe value is EUR 412,000 [1]. It ends on 31 May 2028 [1].", [CONTRACTS])
     assert [each.status for each in found] == statuses
+
+
+@pytest.mark.parametrize(
+    ("claim", "own", "status"),
+    [
+        ("Alcohol is reimbursed up to EUR 20.", "Alcohol is not reimbursed.", "contradicted"),
+        ("公司的酒类费用可报销20欧元。", "公司的酒类费用不可报销。", "contradicted"),
+        ("Alcohol is reimbursed.", "Alcohol is not reimbursed unless a guest pays.", "unverified"),
+        ("Alcohol is reimbursed only to guests.", "Alcohol is not reimbursed.", "unverified"),
+        ("Wine is reimbursed.", "Alcohol is not reimbursed.", "unverified"),
+        ("Alcohol is reimbursed.", "Alcohol is not reimbursed abroad.", "unverified"),
+    ],
+)
+def test_a_plain_denial_of_how_a_claim_begins_contradicts_it(claim: str, own: str, status: str) -> None:
+    (found,) = check_claim(claim, [Source(1, "library://docs/a.md", "Notes", own)])
+    assert found.status == status, found
