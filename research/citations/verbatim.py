@@ -253,7 +253,8 @@ def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) 
     """Return the date at the end of a sentence that differs in it, or its other number if that refutes the claim."""
     theirs, dates = reading[at], re.compile(r"\d{4}-\d\d-\d\d")
     if all(dates.fullmatch(str(each.key)) for each in (mine, theirs)):
-        return theirs.text if at == len(reading) - 1 and not _reserved(sentence.whole or sentence.text) else ""
+        last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
+        return theirs.text if last and not _reserved(sentence.whole or sentence.text) else ""
     return theirs.text if _refutes(mine, reading, at, sentence.text) else ""
 
 

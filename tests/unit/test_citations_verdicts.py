@@ -659,7 +659,7 @@ The value is EUR 268,500. It ends on 14 January 2028. The notice period is 60 da
 
 # 丙号合同：海港公司
 
-通知期为30天。""",
+通知期为30天。合同于2027年5月31日到期。""",
 )
 
 
@@ -676,6 +676,7 @@ The value is EUR 268,500. It ends on 14 January 2028. The notice period is 60 da
         ("丙号合同的通知期为30天。", "supported"),
         ("丙号合同的通知期为60天。", "contradicted"),
         ("丁号合同的通知期为60天。", "unverified"),
+        ("丙号合同于2028年5月31日到期。", "contradicted"),
     ],
 )
 def test_a_sentence_says_something_of_the_subject_above_it(claim: str, status: str) -> None:
