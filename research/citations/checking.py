@@ -16,7 +16,7 @@ from research.citations.derived import OPERATIONS, compare, denied, derive, inpu
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
-from research.citations.naming import Named, match_name, named_by
+from research.citations.naming import Named, match_date, match_name, named_by
 from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, compared, denies, forms, of_some, stated, tokens_of
@@ -227,7 +227,8 @@ def _placed(claim: str, context: Sequence[str], pages: Sequence[_Page]) -> _Foun
 
 def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
     """Return whether a labelled line or a row names what a claim names, or something else in its place."""
-    found = match_name(claim, (each for page in pages for each in page.names))
+    known = [each for page in pages for each in page.names]
+    found = match_name(claim, known) or match_date(claim, known)
     if found is None:
         return None
     holds, named = found

@@ -713,3 +713,20 @@ def test_a_claim_is_about_the_subject_above_it(above: str, statuses: list[str]) 
 def test_a_plain_denial_of_how_a_claim_begins_contradicts_it(claim: str, own: str, status: str) -> None:
     (found,) = check_claim(claim, [Source(1, "library://docs/a.md", "Notes", own)])
     assert found.status == status, found
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Namibia became independent in 1990.", "supported"),
+        ("Namibia's independence was on 21 March 1990.", "supported"),
+        ("Namibia became independent in 1975.", "contradicted"),
+        ("Namibia became independent by 1995.", "unverified"),
+        ("Namibia was not independent in 1990.", "unverified"),
+        ("Zambia became independent in 1975.", "unverified"),
+    ],
+)
+def test_a_label_with_one_date_tells_when_something_was(claim: str, status: str) -> None:
+    line = "Independence: 21 March 1990 (from South African mandate)"
+    (found,) = check_claim(claim, [Source(1, "library://factbook/namibia/government", "Namibia · Government", line)])
+    assert found.status == status, found
