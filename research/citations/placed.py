@@ -60,7 +60,7 @@ def placed(claim: str, context: Sequence[str], title: str, sentences: Iterable[S
             found.append(Placed(sentence, figure, subject, above))
             break
     if any(each.subject for each in found):
-        return [each for each in found if each.subject]
+        return [each for each in found if each.subject or not _refers(each.sentence.dated)]
     names = next(filter(None, map(_names, context)), frozenset[str]())
     own = [each for each in found if names and names <= each.above]
     return own or ([] if referring or any(_refers(each.sentence.dated) for each in found) else found)
@@ -100,9 +100,9 @@ def _is_above(subject: str, title: str, sentence: Sentence) -> bool:
     own = words(subject) - unnamed()
     if says("reserve", subject) or not own or _SIGN.search(subject):
         return False
-    for name in (sentence.heading, title):
-        if own <= words(name) and (not _SEVERAL.search(name) or words(name) - unnamed() <= own):
-            return True
+    name = sentence.heading or title
+    if own <= words(name) and (not _SEVERAL.search(name) or words(name) - unnamed() <= own):
+        return True
     keys = [each.key for each in tokens_of(subject) if not words(each.text) <= unnamed()]
     return keys == [each.key for each in tokens_of(sentence.opening)][: len(keys)]
 

@@ -659,7 +659,11 @@ The value is EUR 268,500. It ends on 14 January 2028. The notice period is 60 da
 
 # 丙号合同：海港公司
 
-通知期为30天。合同于2027年5月31日到期。""",
+通知期为30天。合同于2027年5月31日到期。
+
+# Dock
+
+The dock was painted on 9 June 2022. It was painted on 4 May 2019.""",
 )
 
 
@@ -676,6 +680,9 @@ The value is EUR 268,500. It ends on 14 January 2028. The notice period is 60 da
         ("丙号合同的通知期为30天。", "supported"),
         ("丙号合同的通知期为60天。", "contradicted"),
         ("丁号合同的通知期为60天。", "unverified"),
+        ("The notice period of the contracts is 60 days.", "unverified"),
+        ("The dock was painted on 9 June 2022.", "supported"),
+        ("The dock was painted on 8 June 2022.", "unverified"),
         ("丙号合同于2028年5月31日到期。", "contradicted"),
     ],
 )
