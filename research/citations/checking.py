@@ -16,9 +16,10 @@ from research.citations.derived import OPERATIONS, compare, denied, derive, inpu
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
-from research.citations.naming import Named, match_name, named_by
+from research.citations.naming import Named, match_date, match_name, named_by
+from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, forms, of_some, stated, tokens_of
+from research.citations.verbatim import QUOTES, Sentence, compared, denies, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, line_tokens
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -105,9 +106,18 @@ def _page(source: Source) -> _Page:
     return _Page(source.n, source.title, list(stated(source)), cells, list(named_by(source)), pieces)
 
 
+def _whole(sources: Sequence[Source]) -> Iterator[Source]:
+    """Yield the sources without excerpts of which a longer one is there: what stands above a sentence is in that one."""
+    for source in sources:
+        if not any(
+            source.n == each.n and source.quote != each.quote and source.quote in each.quote for each in sources
+        ):
+            yield source
+
+
 class _Checker:
     def __init__(self, sources: Sequence[Source], cited: set[int], computed: Iterable[str]) -> None:
-        self.pages = [_page(source) for source in sources if source.n in cited]
+        self.pages = [_page(source) for source in _whole([each for each in sources if each.n in cited])]
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
         self.checked = 0
 
@@ -140,6 +150,9 @@ class _Checker:
         row = rowed(plain, context)
         said = told(row, cells, [page.title for page in pages])
         verbatim = _verbatim(plain, pages)
+        verbatim = (
+            _placed(plain, [*(each.text for each in before if each.context == context), context], pages) or verbatim
+        )
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
@@ -188,15 +201,34 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
                     same.setdefault(page.n, sentence.whole or sentence.text)
     if same:
         return _Found("supported", (VERBATIM,), same)
+    if denied_by := {
+        page.n: each.text for page in pages for each in page.sentences if each.begins(claim) and denies(claim, each)
+    }:
+        return _Found("contradicted", (because("the source says the opposite"),), denied_by)
     if other:
         reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
         return _Found("contradicted", (reason,), other)
     return None
 
 
+def _placed(claim: str, context: Sequence[str], pages: Sequence[_Page]) -> _Found | None:
+    """Return whether sentences say a claim of the subject above them, or with another figure."""
+    texts = [without_marks(each) for each in context]
+    own = [(page.n, each) for page in pages for each in placed(claim, texts, page.title, page.sentences)]
+    said = agreed([each for _, each in own])
+    if said is None:
+        return None
+    lines = {n: each.sentence.whole or each.sentence.text for n, each in own}
+    if said[0]:
+        return _Found("supported", (VERBATIM,), lines)
+    reason = because("the source has the same words with another figure: {figure}", figure=said[1])
+    return _Found("contradicted", (reason,), lines)
+
+
 def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
     """Return whether a labelled line or a row names what a claim names, or something else in its place."""
-    found = match_name(claim, (each for page in pages for each in page.names))
+    known = [each for page in pages for each in page.names]
+    found = match_name(claim, known) or match_date(claim, known)
     if found is None:
         return None
     holds, named = found

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from itertools import groupby
+from os.path import commonprefix
 
 from msgspec import Struct
 
 from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
 from research.citations.language import pattern, spoken, unnamed, words
 from research.citations.verbatim import QUOTES
-from research.quantities import Quantity
+from research.quantities import Quantity, quantities
 from research.text import tokens
 from research.types import Source
 
@@ -87,6 +88,31 @@ def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
         if len(held) == 1 and (said := held.pop()) is not None and (said or len({each.line for each in asked}) == 1):
             return said, asked[0]
     return None
+
+
+def match_date(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
+    """Return whether the label that a claim is about has its date: `Independence: 21 March 1990`; None if it is not clear."""
+    dates = quantities(claim)
+    if len(dates) != 1 or dates[0].kind not in ("date", "year") or dates[0].hedge or not dates[0].value:
+        return None
+    (said,) = dates
+    about = words(_without(claim, said)) - spoken("link", "whole")
+    found = {}
+    for each in known:
+        own = quantities(each.value)
+        dated = len(own) == 1 and own[0].kind == "date" and bool(own[0].value)
+        if dated and each.subject <= about and _kin(about - each.subject, each.labels[0]):
+            found[each.line] = own[0], each
+    if len(found) != 1:
+        return None
+    ((seen, named),) = found.values()
+    return said.states(seen), named
+
+
+def _kin(said: frozenset[str], label: frozenset[str]) -> bool:
+    """Return whether both are one word, but for the last two letters: `independent`, `independence`."""
+    (one, *more), (other, *others) = sorted(said) or [""], sorted(label) or [""]
+    return not (more or others) and len(commonprefix([one, other])) >= max(len(one), len(other), 8) - 2
 
 
 def _without(text: str, figure: Quantity | None) -> str:

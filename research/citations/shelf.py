@@ -46,8 +46,11 @@ def subject(reference: str) -> str:
 
 
 def means(reference: str, title: str, url: str) -> bool:
-    """Return whether a reference names this document of the library in the form of `written`."""
+    """Return whether a reference names this document of the library in the form of `written`, or by its file name."""
     own, place = _words(title.partition(" › ")[0]), _words(_place(url))
+    file = _place(url).rpartition("/")[2]
+    if "." in file and re.search(rf"(?<![\w/.-]){re.escape(file)}(?![\w/-])", reference, re.I):
+        return True
     if not place.strip():  # a document of the Factbook
         return own in (_words(_FACTBOOK.split(reference)[0]), _words(subject(reference)))
     said = _words(reference)

@@ -9,11 +9,13 @@ from functools import cached_property
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research._util.amounts import SCALES
 from research._util.glossary import coverage
 from research._util.sentences import sentences_of, unwrapped
 from research.citations.language import listed, pattern, says, unnamed, words
+from research.quantities import quantities
 from research.quantities.units import unit_at
 from research.text import has_cjk
 from research.types import Source
@@ -32,6 +34,8 @@ _BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
 QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
 _CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,500})")
+_AND = re.compile(r" and (?=[a-z])")
+_STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
 _BEGIN = 5
@@ -54,6 +58,10 @@ class Sentence(Struct, frozen=True, dict=True):
     text: str
     whole: str = ""
     """The sentence that it is the beginning of, if it is not all of it."""
+    heading: str = ""
+    """The line above its paragraph."""
+    opening: str = ""
+    """The first sentence of its paragraph."""
 
     @property
     def quoted(self) -> bool:
@@ -71,6 +79,11 @@ class Sentence(Struct, frozen=True, dict=True):
         bare = _PARENTHESIS.sub(lambda each: " " * len(each[0]) if _names(each[0]) else each[0], self.text)
         some = self.text if says("denied", self.text) else of_some(self.text)
         return tuple(dict.fromkeys(tokens_of(text) for text in (self.text, bare, some)))
+
+    @cached_property
+    def dated(self) -> tuple[Token, ...]:
+        """What it says, with its dates by their value."""
+        return dated_tokens(self.text)
 
     def begins(self, text: str) -> bool:
         """Return whether it begins as a text does, without an article."""
@@ -105,6 +118,17 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
+def dated_tokens(text: str) -> tuple[Token, ...]:
+    """Return what a text says word for word, and each date with a day as one token: `2027-05-31`."""
+    found = tokens_of(text)
+    for date in quantities(text) if re.search(r"\d", text) else ():
+        if all(date.date):
+            value = Token("{}-{:02}-{:02}".format(*date.date), date.written, date.end)
+            before = [each for each in found if each.end <= date.start]
+            found = (*before, value, *(each for each in found if each.end > date.end))
+    return found
+
+
 def _value(digits: str, scale: int) -> str | Decimal:
     """Return a number; `2.10.1` and `3.10` stay text: versions, which `2.10` and `3.1` are not."""
     plain = digits.replace("−", "-")
@@ -119,17 +143,21 @@ def _value(digits: str, scale: int) -> str | Decimal:
 def stated(source: Source) -> Iterator[Sentence]:
     """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
     colon = spoken = listed_below = False
+    heading = ""
     for line in _lines(source.quote):
         text = _BULLET.sub("", line).strip()
         bullet = text != line.strip()
         inside = (colon and (bullet or spoken)) or (listed_below and bullet) or line.lstrip().startswith("|")
         said = ""
-        for sentence, following in pairwise([*sentences_of(text), ""] if not inside else []):
+        if line.startswith("#") or not (inside or text.endswith(_STOPS)):
+            heading = text
+        pieces = sentences_of(text) if not inside else []
+        for sentence, following in pairwise([*pieces, ""] if pieces else []):
             before, said = said, _open(said + sentence)
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
-                yield Sentence(sentence)
-                yield from _clauses(sentence)
+                yield Sentence(sentence, "", heading, pieces[0])
+                yield from (replace(each, heading=heading, opening=pieces[0]) for each in _clauses(sentence))
                 if translated := coverage(sentence):
                     yield Sentence(translated, sentence)
                 first, _, more = sentence.partition("; ")
@@ -141,7 +169,17 @@ def stated(source: Source) -> Iterator[Sentence]:
 
 
 def _clauses(sentence: str) -> Iterator[Sentence]:
-    """Yield the two statements of `The Oslo plant, which opened in 2009, makes valves`, which begins with one name."""
+    """Yield the two statements of `The Oslo plant, which opened in 2009, makes valves`, which begins with one name.
+
+    So those of `It started on 1 June 2024 and ends on 31 May 2027`, which end with a date each.
+    """
+    both = [sentence[: each.start()] for each in _AND.finditer(sentence)]
+    dates = [each.end for each in quantities(sentence) if all(each.date)] if both else []
+    if len(both) == 1 and dates == [len(both[0]), len(sentence.rstrip(".。"))] and not _reserved(sentence):
+        about = tokens_of(sentence)[0].text
+        yield Sentence(both[0], sentence)
+        if says("back", about):
+            yield Sentence(f"{about}{sentence[len(both[0]) + 4 :]}", sentence)
     if (found := _CLAUSE.fullmatch(sentence)) and not says("reserve", found[1]):
         name = [each.text for each in tokens_of(found[1])]
         for said in found.groups()[1:] if all(each[0].isupper() for each in name[:1] + name[1:-1]) else ():
@@ -181,6 +219,15 @@ def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[
                 yield sentence, reading[apart[0]].text
 
 
+def denies(claim: str, sentence: Sentence) -> bool:
+    """Return whether a sentence plainly denies how a claim begins: `Alcohol is not reimbursed`, but `up to EUR 20`."""
+    said, own = pattern("not").subn(" ", sentence.text)
+    reading, words_of = tokens_of(said), tokens_of(claim)
+    plain = own == 1 and len(reading) >= _LEAST and not any(map(_reserved, (said, claim))) and not says("denied", claim)
+    same = [each.key for each in reading] == [each.key for each in words_of[: len(reading)]]
+    return plain and same and not sentence.quoted and not says("back", reading[0].text)
+
+
 def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
     """Return the tokens of a claim, with and without its source's title: `France: …`, `Climate of France: …`, `“…” (Otters)`."""
     whole = tokens_of(claim)
@@ -202,22 +249,42 @@ def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
     return found
 
 
+def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) -> str:
+    """Return the date at the end of a sentence that differs in it, or its other number if that refutes the claim."""
+    theirs, dates = reading[at], re.compile(r"\d{4}-\d\d-\d\d")
+    if all(dates.fullmatch(str(each.key)) for each in (mine, theirs)):
+        last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
+        return theirs.text if last and not _reserved(sentence.whole or sentence.text) else ""
+    return theirs.text if _refutes(mine, reading, at, sentence.text) else ""
+
+
+def _reserved(text: str) -> bool:
+    """Return whether a word changes what a text says; the May of a date does not."""
+    dates = (
+        [each.written for each in quantities(text) if each.kind == "date"] if re.search(r"\bmay\b", text, re.I) else []
+    )
+    return says("reserve", re.sub("|".join(map(re.escape, dates)), " ", text) if dates else text)
+
+
 def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     """Return whether a sentence that differs in one number refutes the claim.
 
     The number counts or measures something: it is no year, no part of a name, and neither rounds the other.
     """
     theirs = reading[at]
-    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or says("reserve", text):
+    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or _reserved(text):
         return False
     before, behind = (reading[at - 1].text if at else "", reading[at + 1].text if at + 1 < len(reading) else "")
     year = re.fullmatch(r"[12]\d{3}", theirs.text) and re.fullmatch(r"[12]\d{3}", mine.text)
     scaled = theirs.text[-1:].isalpha() and mine.text[-1:].isalpha()  # `412 million`
+    money = any(each.unit and each.start < theirs.end - len(theirs.text) < each.end for each in quantities(text))
     named = (
-        (before[:1].isupper() and at > 1 and not scaled) or before == "第" or behind in tuple("年月日号时点章条节版")
+        (before[:1].isupper() and at > 1 and not (scaled or money))
+        or before == "第"
+        or behind in tuple("年月日号时点章条节版")
     )
     large = min(mine.key, theirs.key) >= _LARGE and behind[:1].islower()
-    unit = bool(unit_at(text, theirs.end)[0]) or before in tuple("$€£¥")
+    unit = money or bool(unit_at(text, theirs.end)[0]) or before in tuple("$€£¥")
     written = re.sub(r"\D", "", mine.text) != re.sub(r"\D", "", theirs.text)  # 1.234 may be 1,234
     counted = unit or large or scaled or behind.endswith("s") or behind in listed("population") or has_cjk(behind)
     return counted and written and not (year or named or rounds(mine.key, theirs.key) or rounds(theirs.key, mine.key))

@@ -47,6 +47,8 @@ MOST_RESEARCHED: Final = 100
 _GOAL, _QUERY = 1_500, 200
 _BESIDE = 4
 """Sources of a statement that are also compared with it one by one."""
+_ENDING = re.compile(r"(?<=\w)\.[a-z]\w{1,4}\b")
+"""The end of a file name, which no document contains."""
 _Wanted = tuple[int, Reference]
 
 
@@ -163,14 +165,14 @@ class _Trial:
             unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
         yield from self._found(unlisted)
         yield from self._open({n: self.given.chosen[n] for n, _ in wanted if n in self.given.chosen}, own=True)
-        listed = [(n, each) for n, each in wanted if not each.unlisted and n not in self.given.chosen]
-        if not self._searcher:
-            return
+        asked = wanted if self._searcher else ()
+        listed = [(n, each) for n, each in asked if not each.unlisted and n not in self.given.chosen]
         for start in range(0, len(listed), TOGETHER):
             batch = listed[start : start + TOGETHER]
             own = yield from self._search({n: _query(each) for n, each in batch})
             meant = {n: link_states.best_matches(each, own[n]) for n, each in batch}
             near = yield from self._search({n: self._goal(n) for n, _ in batch if not meant[n]})
+            meant |= {n: link_states.best_matches(each, near[n]) for n, each in batch if n in near}
             with speaking(self.run.language):
                 unclear = [
                     self._unclear(n, meant[n] or link_states.may_be_meant(each, [*near[n], *own[n]]))
@@ -351,7 +353,7 @@ def _is_own(source: Source) -> bool:
 
 def _query(reference: Reference) -> str:
     named = f"{reference.author} {reference.title}".strip() or reference.text
-    return shelf.subject(reference.url if shelf.in_factbook(reference.url) else named)
+    return _ENDING.sub("", shelf.subject(reference.url if shelf.in_factbook(reference.url) else named))
 
 
 def _queries(text: str) -> list[str]:

@@ -57,6 +57,14 @@ def test_a_file_of_the_library_is_found_by_the_name_that_an_export_gives_it(benc
     assert verdicts(view) == ["supported"]
 
 
+@pytest.mark.usefixtures("own_library")
+@pytest.mark.parametrize("name", ["policy.csv", "policy.csv, row 2", "制度（policy.csv）"])
+def test_a_document_is_taken_by_its_file_name(name: str, bench: Workbench, tmp_path: Path) -> None:
+    (tmp_path / "policy.csv").write_text("office,desks\nVienna,12\nVigo,9\n", "utf-8")
+    view = audit(f"Vienna has 12 desks [1].\n\n## References\n\n[1] {name}", sources=[tmp_path], workbench=bench)
+    assert [each.state for each in view.audited.values()] == ["reachable"]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -642,3 +642,98 @@ def test_items_of_a_list_and_comparisons_hold_or_fail(claim: str, status: str) -
 def test_a_document_with_the_same_words_and_another_amount_denies_a_claim(claim: str, own: str, status: str) -> None:
     (found,) = check_claim(claim, [Source(1, "library://docs/a.md", "Notes", own)])
     assert found.status == status, found
+
+
+CONTRACTS = Source(
+    1,
+    "library://docs/contracts.md",
+    "Contracts",
+    """# Contract C-101: Nordfjord Hydro
+
+Contract C-101 with Nordfjord Hydro AS covers 140 meters. The value is EUR 412,000. It started on 1 June 2024 and ends on \
+31 May 2027. The notice period is 90 days.
+
+# Contract C-102: Port of Gdynia
+
+The value is EUR 268,500. It ends on 14 January 2028. The notice period is 60 days.
+
+# 丙号合同：海港公司
+
+通知期为30天。合同于2027年5月31日到期。
+
+# Dock
+
+The dock was painted on 9 June 2022. It was painted on 4 May 2019.""",
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("The notice period of contract C-102 is 60 days.", "supported"),
+        ("The notice period of contract C-102 is 90 days.", "contradicted"),
+        ("The notice period of contract C-103 is 90 days.", "unverified"),
+        ("The notice period of contract C-102 is about 60 days.", "unverified"),
+        ("Contract C-101 ends on 2027-05-31.", "supported"),
+        ("The contract with Nordfjord Hydro ends on 31 May 2028.", "contradicted"),
+        ("It ends on 31 May 2028.", "unverified"),
+        ("丙号合同的通知期为30天。", "supported"),
+        ("丙号合同的通知期为60天。", "contradicted"),
+        ("丁号合同的通知期为60天。", "unverified"),
+        ("The notice period of the contracts is 60 days.", "unverified"),
+        ("The dock was painted on 9 June 2022.", "supported"),
+        ("The dock was painted on 8 June 2022.", "unverified"),
+        ("丙号合同于2028年5月31日到期。", "contradicted"),
+    ],
+)
+def test_a_sentence_says_something_of_the_subject_above_it(claim: str, status: str) -> None:
+    excerpt = Source(1, CONTRACTS.url, "Contracts", CONTRACTS.quote.partition("\n\n")[2])
+    (found,) = check_claim(claim, [excerpt, CONTRACTS])
+    assert found.status == status, found
+
+
+@pytest.mark.parametrize(
+    ("above", "statuses"),
+    [
+        ("## Contract C-101: Nordfjord Hydro", ["supported", "contradicted"]),
+        ("Contract C-101 is long.", ["supported", "contradicted"]),
+        ("## Contract C-102", ["contradicted", "contradicted"]),
+        ("## Contract C-103", ["supported", "unverified"]),
+    ],
+)
+def test_a_claim_is_about_the_subject_above_it(above: str, statuses: list[str]) -> None:
+    found = check(f"{above}\n\nThe value is EUR 412,000 [1]. It ends on 31 May 2028 [1].", [CONTRACTS])
+    assert [each.status for each in found] == statuses
+
+
+@pytest.mark.parametrize(
+    ("claim", "own", "status"),
+    [
+        ("Alcohol is reimbursed up to EUR 20.", "Alcohol is not reimbursed.", "contradicted"),
+        ("公司的酒类费用可报销20欧元。", "公司的酒类费用不可报销。", "contradicted"),
+        ("Alcohol is reimbursed.", "Alcohol is not reimbursed unless a guest pays.", "unverified"),
+        ("Alcohol is reimbursed only to guests.", "Alcohol is not reimbursed.", "unverified"),
+        ("Wine is reimbursed.", "Alcohol is not reimbursed.", "unverified"),
+        ("Alcohol is reimbursed.", "Alcohol is not reimbursed abroad.", "unverified"),
+    ],
+)
+def test_a_plain_denial_of_how_a_claim_begins_contradicts_it(claim: str, own: str, status: str) -> None:
+    (found,) = check_claim(claim, [Source(1, "library://docs/a.md", "Notes", own)])
+    assert found.status == status, found
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Namibia became independent in 1990.", "supported"),
+        ("Namibia's independence was on 21 March 1990.", "supported"),
+        ("Namibia became independent in 1975.", "contradicted"),
+        ("Namibia became independent by 1995.", "unverified"),
+        ("Namibia was not independent in 1990.", "unverified"),
+        ("Zambia became independent in 1975.", "unverified"),
+    ],
+)
+def test_a_label_with_one_date_tells_when_something_was(claim: str, status: str) -> None:
+    line = "Independence: 21 March 1990 (from South African mandate)"
+    (found,) = check_claim(claim, [Source(1, "library://factbook/namibia/government", "Namibia · Government", line)])
+    assert found.status == status, found
