@@ -47,6 +47,8 @@ def asked(bench: Workbench, question: str) -> RunView:
         ("How did Bangladesh's real GDP growth change from 2022 to 2024?", "**fell by 2.9 percentage points**"),
         ("肯尼亚的首都是内罗毕吗？", "**是。**"),
         ("东南亚国家里人口最多的前三名是谁？", "依次是**印度尼西亚**、**菲律宾**和**越南**"),
+        ("Which is more densely populated, Rwanda or Burundi?", "**517.2 people per sq km**"),
+        ("What was the trade balance of Chile and Peru in 2023?", "**$3.174 billion**"),
         ("us real gdp 2023", "**$24.977 trillion**"),
         ("What do Dominicans pay with?", "of Dominica: **East Caribbean dollars**"),
     ],

@@ -9,7 +9,6 @@ from decimal import Decimal
 import msgspec
 
 from research._util.amounts import Amount, code, plain, rounded, unlike, written
-from research.models.extractive import chinese
 from research.models.extractive.arithmetic import amount_of, amounts_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
@@ -17,10 +16,8 @@ from research.models.extractive.finding import Finder
 from research.models.extractive.meaning import made, masked, vetoed
 from research.models.extractive.measured import measured_in
 from research.models.extractive.phrasebook import Measure, measures
-from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Derived, Finding, Verdict
-from research.text import has_cjk
 
 SURE = 0.7
 """Least probability of a measure that is calculated."""
@@ -47,9 +44,6 @@ _RATE = re.compile(r"(?P<noun>[a-z][a-z ]{0,80}?)(?:\(s\))?/(?P<per>1,?000|100,?
 _PER = {"per": 1, "per_million": 1_000_000, "per_area": 1_000}
 _DAILY = re.compile(r"/day\b")
 _YEAR, _MONTHS = 365, 12
-
-_COMPARED = 4
-"""Most countries whose calculated measures are compared."""
 
 Calculated = tuple[str, str]
 """A value with its unit, and the code that calculates it."""
@@ -251,15 +245,9 @@ def measure_of(text: str) -> Measure | None:
     return found.measure if found and found.sure >= SURE else None
 
 
-def of_each(text: str) -> tuple[str, ...]:
-    """Return a question for each country whose measures are compared, if the measure is calculated and has a name."""
-    called = dict.fromkeys(name for mention in mentions(text) for name in mention.names)
-    said = next((names for _, names, said in _NAMED if said.search(text)), None)
-    if said is None or not 1 < len(called) <= _COMPARED:
-        return ()
-    if has_cjk(text):
-        return tuple(f"{chinese.subject(name)}的{said[1]}是多少？" for name in called)
-    return tuple(f"What is the {said[0]} of {name}?" for name in called)
+def called(text: str) -> tuple[tuple[str, str], str] | None:
+    """Return the English and the Chinese name of the calculated measure that a question names, and the rest of its text."""
+    return next(((names, said.sub(" ", text)) for _, names, said in _NAMED if said.search(text)), None)
 
 
 def counted(text: str, targets: Sequence[Target], nearest: Sequence[str]) -> Measure | None:

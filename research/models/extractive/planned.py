@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from research.models.extractive import chinese
 from research.models.extractive.asked import asks, parts_of
-from research.models.extractive.composing import of_each
+from research.models.extractive.composing import called
 from research.models.extractive.followup import refers, says_nothing
 from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import kind_of
-from research.models.extractive.places import mentions
+from research.models.extractive.lexicon import filler
+from research.models.extractive.meaning import masked
+from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE, YEAR
+from research.models.extractive.places import mentions, usual
 from research.models.extractive.question import Question, Target, parse
-from research.text import has_cjk
+from research.text import content_tokens, has_cjk
 
 if TYPE_CHECKING:
     from research.models.extractive.evidence import Evidence
 
 _MOST = 8
 """Most items of a plan."""
+_COMPARED = 4
+"""Most countries whose calculated measures are set side by side."""
+_BOTH_WAYS = re.compile(r"\b(?:between|with)\b|之间|对", re.I)
+"""Matches what two countries have with each other, such as their trade."""
 
 
 def proposed(question: str) -> tuple[str, ...]:
@@ -73,7 +81,7 @@ def _apart(question: str) -> tuple[str, ...]:
     >>> _apart("Which is larger, Chad or Niger, and by how much?")
     ('Which is larger, Chad or Niger, and by how much?',)
     """
-    if each := of_each(question):
+    if each := _of_each(question):
         return each
     mark, joint = ("？", "，") if has_cjk(question) else ("?", ", ")
     found: list[str] = []
@@ -85,6 +93,29 @@ def _apart(question: str) -> tuple[str, ...]:
         else:
             found.append(text[:1].upper() + text[1:])
     return tuple(f"{text}{mark}" for text in found) if len(found) > 1 and _separate(question, found) else (question,)
+
+
+def _of_each(question: str) -> tuple[str, ...]:
+    """Return a question for each of the countries whose calculated measures are set side by side, if it asks no more.
+
+    >>> _of_each("Which is more densely populated, Chad or Niger?")
+    ('What is the population density of Chad?', 'What is the population density of Niger?')
+    >>> _of_each("What is the trade balance between Chad and Niger?")
+    ()
+    """
+    q, found = parse(question), called(question)
+    if (
+        found is None
+        or not 1 < len(q.names) <= _COMPARED
+        or not all(map(usual, q.names))
+        or len(parts_of(question)) > 1
+    ):
+        return ()
+    (english, term), rest = found
+    rest = COMPARATIVE.sub(" ", SUPERLATIVE.sub(" ", YEAR.sub(" ", masked(rest, " ")).lower()))
+    if {*content_tokens(rest)} - filler() or _BOTH_WAYS.search(question):
+        return ()
+    return tuple(in_chinese(q, name, term) if has_cjk(question) else _in_english(q, name, english) for name in q.names)
 
 
 def _bare(text: str) -> bool:
