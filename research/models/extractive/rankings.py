@@ -309,7 +309,12 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
         return "count", True, 1
     orders = list(patterns.ORDERED.finditer(text))
     if orders and (place or "countries" in text):
-        return "top", all(each["ranks"] or each["down"] or each["zh_down"] for each in orders), ALL
+        many = count_of(text)
+        return (
+            "top",
+            all(each["ranks"] or each["down"] or each["zh_down"] for each in orders),
+            many if many > 1 else ALL,
+        )
     least = _LEAST.search(text)
     most = _MOST.search(text)
     if (most or least) and _ASKS.search(text):
