@@ -100,8 +100,9 @@ def _wrapped(text: str, limit: int = 2_000) -> list[str]:
 
 def _page(source: Source) -> _Page:
     cells = cells_of(source)
-    rows = [line for line in source.quote.splitlines() if not line.lstrip().startswith("|")]
-    rows = [*([] if any(cell.how for cell in cells) else rows), *dict.fromkeys(cell.line for cell in cells)]
+    lines = [line for line in source.quote.splitlines() if not line.lstrip().startswith("|")]
+    calculated = any(cell.how for cell in cells)  # the result of a query is quoted by its cells
+    rows = [*(() if calculated else lines), *dict.fromkeys(cell.line for cell in cells)]
     pieces = [piece for row in rows if row.strip() for piece in _wrapped(row.strip())]
     return _Page(source.n, source.title, list(stated(source)), cells, list(named_by(source)), pieces)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 
 from msgspec import Struct
 
@@ -109,8 +108,8 @@ def _is_above(subject: str, title: str, sentence: Sentence) -> bool:
 
 def agreed(found: Sequence[Placed]) -> tuple[bool, str] | None:
     """Return whether sentences say a claim, or the one figure that they all have instead; None if they differ."""
-    figures = [figure for figure, _ in groupby(sorted(each.figure or "" for each in found))]
-    same = [each.figure is None for each in found]
-    if all(same) and found:
-        return True, ""
-    return (False, figures[0]) if not any(same) and len(figures) == 1 and figures[0] else None
+    figures = {each.figure for each in found}
+    if len(figures) != 1:
+        return None
+    (figure,) = figures
+    return (True, "") if figure is None else (False, figure) if figure else None

@@ -36,6 +36,7 @@ QUOTES = "\"'“”‘’「」『』"
 _CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,500})")
 _AND = re.compile(r" and (?=[a-z])")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
 _BEGIN = 5
@@ -251,8 +252,8 @@ def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
 
 def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) -> str:
     """Return the date at the end of a sentence that differs in it, or its other number if that refutes the claim."""
-    theirs, dates = reading[at], re.compile(r"\d{4}-\d\d-\d\d")
-    if all(dates.fullmatch(str(each.key)) for each in (mine, theirs)):
+    theirs = reading[at]
+    if all(_DATE.fullmatch(str(each.key)) for each in (mine, theirs)):
         last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
         return theirs.text if last and not _reserved(sentence.whole or sentence.text) else ""
     return theirs.text if _refutes(mine, reading, at, sentence.text) else ""

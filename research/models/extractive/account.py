@@ -77,9 +77,8 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     named = verdict.chosen or verdict.led or any(map(_names, verdict.findings))
     if part.kind == "person" and verdict.findings and not named and _WHO.search(part.text):
         return reason(part.text, "the report does not give {lack}", lack="a name")
-    unsaid = directions(part.text) - (
-        directions(text) if verdict.reading else set()
-    )  # `contract` may be a noun, not a change
+    told = directions(text) if verdict.reading else set()  # `contract` may be a noun, not a change
+    unsaid = directions(part.text) - told
     if unsaid and verdict.question.operation == "growth" and not verdict.computed:
         return reason(part.text, "the report does not give {lack}", lack="a difference")
     if verdict.question.operation == "mean" and not verdict.computed:

@@ -146,11 +146,11 @@ def _unranked(said: Sentence, question: str) -> bool:
 
 def _of_another_year(said: Sentence, question: str) -> bool:
     """Return whether the year that a sentence speaks of, in it or last before it, is none of the question."""
-    asked = set(YEAR.findall(question))
+    asked = set() if _SPAN_OF_YEARS.search(question) else set(YEAR.findall(question))
     lines = said.page.lines
     before = [said.page.title, *(fact.line for fact in lines[: lines.index(said.fact) + 1])]
     last = next((years for line in reversed(before) if (years := set(YEAR.findall(line)))), asked)
-    return not (_SPAN_OF_YEARS.search(question) or last & asked or not asked)
+    return bool(asked) and asked.isdisjoint(last)
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

@@ -14,7 +14,7 @@ from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.words import directions
-from research.text import content_tokens
+from research.text import content_tokens, has_cjk
 
 _COUNTRY = frozenset(content_tokens("country nation state 国家"))
 _PART = re.compile(r"[;,()]")
@@ -53,8 +53,8 @@ def _stated(q: Question, facts: Sequence[Fact]) -> Fact | None:
     for fact in (each for each in facts if each.subject in named and each.label and not each.cut):
         left = asked - {*content_tokens(f"{fact.label} {chinese.label(bare(fact.label))}")}
         for part in filter(str.strip, [*_PART.split(fact.value), *_ITEM.split(fact.value)]):
-            said = {*content_tokens(part)}, {*content_tokens(chinese.value(part.strip()))}
-            if asked in said or (left and left in said):
+            said = {*content_tokens(chinese.value(part.strip()) if has_cjk(q.text) else part)}
+            if said == asked or (left and said == left):
                 return fact
     return None
 
