@@ -85,6 +85,8 @@ class Statement(Struct, frozen=True):
     """The heading, and the header cells of a table row."""
     numbers: tuple[int, ...] = ()
     heading: bool = False
+    row: bool = False
+    """Whether it is read from a row of a table."""
 
 
 def normalised(text: str) -> str:
@@ -222,11 +224,11 @@ def _row(
         text, columns = row_text(cells), _columns(cells)
         if columns not in contexts:
             contexts[columns] = "; ".join([heading, *(header[i] for i in columns if i < len(header))])
-        yield Statement(text, contexts[columns], tuple(cited(text)))
+        yield Statement(text, contexts[columns], tuple(cited(text)), row=True)
         return
     for i in citing:
         label = header[i] if i < len(header) else ""
-        yield Statement(f"{cells[0]}, {label}: {cells[i]}", heading, tuple(cited(cells[i])))
+        yield Statement(f"{cells[0]}, {label}: {cells[i]}", heading, tuple(cited(cells[i])), row=True)
 
 
 _REFERENCES = re.compile(

@@ -129,7 +129,7 @@ def stated_figures(view: RunView) -> Iterator[Found]:
     """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
     cells: dict[int, list[Cell]] = {}
     said = view.report or view.answer
-    heads = {without_marks(each.text): each.context for each in statements(said) if " | " in each.text}
+    heads = {without_marks(each.text): each.context for each in statements(said) if each.row}
     for citation in view.citations[:CITATIONS]:
         if citation.status not in HOLDS:
             continue

@@ -130,6 +130,20 @@ def test_a_ranking_is_drawn_from_the_rows_of_its_table_which_no_second_table_rep
     assert docx(view) and pdf(view)
 
 
+def test_no_table_repeats_one_of_several_measures() -> None:
+    lines = {"Spain": "505,370 sq km|11.4% (2024 est.)", "Italy": "301,340 sq km|6.8% (2024 est.)"}
+    sources = [
+        country(n, name, "Area, total: {}\nUnemployment rate: {}".format(*line.split("|")))
+        for n, (name, line) in enumerate(lines.items(), 1)
+    ]
+    rows = [f"| {name} | {line.replace('|', f' [{n}] | ')} [{n}] |" for n, (name, line) in enumerate(lines.items(), 1)]
+    view = run("\n".join(["| Country | Total area | Unemployment rate |", "|---|---|---|", *rows]), *sources)
+    assert [(chart.title, chart.tabled) for chart in charts(view)] == [
+        ("Area, total", True),
+        ("Unemployment rate", True),
+    ]
+
+
 def test_every_file_has_the_answer_with_its_figure() -> None:
     from pypdf import PdfReader
 
