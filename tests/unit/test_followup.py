@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.models.extractive.followup import completed, standing
+from research.models.extractive.followup import carried, completed, standing
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,9 @@ def test_what_an_answer_is_about_is_what_a_follow_up_is_about(before: str, answe
 def test_an_answer_that_was_not_found_is_nothing_to_ask_about() -> None:
     earlier = [("Who is the head of sales?", "> **No certain answer found.** These come closest.\n>\n> - A: “b” [1]")]
     assert standing("Whom did she replace?", earlier) == "Whom did she replace?"
+
+
+def test_what_is_asked_of_each_is_not_asked_of_the_thing_before() -> None:
+    before = "Which neighbours of Germany have more than 30 million people?"
+    assert carried("When was the last election?", before) == "When was the last election in Germany?"
+    assert carried("What is the capital of each?", before) == ""

@@ -11,6 +11,8 @@ from research.models.extractive.question import Question, parse
 from research.models.extractive.times import periods
 from research.text import has_cjk
 
+_OF_EACH = re.compile(r"\b(?:each|both)\W*$", re.I)
+"""Matches a question about all that the answer before it names, not about what the question before it does."""
 _REFERS = re.compile(
     r"\b(?P<whose>its|their|(?P<hers>his|her))\b|\b(?P<where>there)\b(?! (?:is|are|was|were)\b)|"
     r"\b(?P<them>them|they|those|these)\b|\b(?P<who>she|he|(?:that|this) (?:person|man|woman|leader))\b|"
@@ -112,10 +114,12 @@ def carried(text: str, before: str) -> str:
 
     >>> carried("When was the last election?", "Who is the president of Brazil?")
     'When was the last election in Brazil?'
+    >>> carried("What is the capital of each?", "Which neighbours of Germany have more than 30 million people?")
+    ''
     """
     asked, earlier = parse(text), parse(before)
     free = asked.names or SUPERLATIVE.search(f"{before} {text}".lower()) or not earlier.names
-    if free or has_cjk(text):
+    if free or has_cjk(text) or _OF_EACH.search(text):
         return ""
     return f"{text.rstrip(' ?')} in {' and '.join(earlier.names)}?"
 
