@@ -23,11 +23,11 @@ from bench.plots import Panel, draw
 from research.agent.budget import Meter
 from research.agent.context import RunContext
 from research.agent.lifecycle import execute
-from research.agent.protocols.tagged import write_call
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.events.events import RunFinished
 from research.events.recipe import Budget, Recipe
+from research.protocols.tagged import write_call
 from research.text import estimate_tokens
 from research.types import Outcome, ProtocolName, ToolOutput, ToolSpec
 from tests.fake_openai import Body, FakeOpenAI, FakeReply

@@ -19,11 +19,11 @@ from research import plugins
 from research.agent.budget import Meter
 from research.agent.context import RunContext
 from research.agent.lifecycle import execute
-from research.agent.prompts import today
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.defaults import FRAMEWORKS
 from research.events.recipe import Budget, Recipe
+from research.prompts import today
 from research.tools.scholar import ScholarTool
 from research.tools.search import SearchTool
 from research.types import Passage, ProtocolName, ToolOutput

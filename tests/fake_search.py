@@ -21,8 +21,8 @@ from xml.sax.saxutils import escape
 import pytest
 
 from research.errors import ToolError
-from research.search.rate_limit import Clock
 from research.search.web import Service
+from research.web.rate_limit import Clock
 
 
 class FakeClock(Clock):

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from research.agent import prompts
+from research import prompts
 from research.types import ProtocolName
 from tests.fake_openai import Body, FakeReply, history_problem
 

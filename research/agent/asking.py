@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from research.agent import prompts
+from research import prompts
 from research.citations import cited
 from research.types import Reply, ToolSpec
 

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 import msgspec
 
-from research import plugins
+from research import plugins, prompts, protocols
 from research._util import said
-from research.agent import plan, prompts, protocols, recall, repeats
+from research.agent import plan, recall, repeats
 from research.agent.asking import ASK_USER, ask_user_spec
 from research.agent.context import RunContext
 from research.agent.follow_up import PROMPT_ROOM, earlier_findings
 from research.agent.fork import translated
 from research.agent.model_call import USUAL
-from research.agent.protocols.protocol import CallProtocol
-from research.agent.protocols.tagged import write_call
 from research.citations import cited
 from research.errors import LimitReached
 from research.events.recipe import Recipe
 from research.events.transcript import Interaction, Transcript
 from research.models import tokens
+from research.protocols.protocol import CallProtocol
+from research.protocols.tagged import write_call
 from research.text import clip, language_of
 from research.types import Message, ProtocolName, ToolCall, ToolSpec, Verbatim, Windowed
 

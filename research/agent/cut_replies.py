@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import msgspec
 
 from research._util.said import say
-from research.agent.parsing.reading import LENGTH
-from research.agent.protocols.protocol import CallProtocol
 from research.errors import FormatError
+from research.parsing.reading import LENGTH
+from research.protocols.protocol import CallProtocol
 from research.types import Completion, Reply, ToolSpec
 
 _REPEATED = 400

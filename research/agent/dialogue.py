@@ -7,20 +7,19 @@ from contextlib import contextmanager
 
 import msgspec
 
-from research import plugins
+from research import plugins, prompts
 from research._util.said import say
-from research.agent import prompts
 from research.agent.asking import asks_user
 from research.agent.context import MAIN, RunContext, Steps
 from research.agent.conversation import Conversation
 from research.agent.model_call import USUAL, ModelCalls, Prompt, Reads, Terms
-from research.agent.parsing.calls import FINAL_ANSWER
-from research.agent.parsing.leaks import calls_in
 from research.errors import FormatError, ProviderError
 from research.events.branches import step_purposes
 from research.events.events import ReportUpdated, Warned
 from research.events.recipe import Recipe
 from research.events.transcript import Composed, Interaction
+from research.parsing.calls import FINAL_ANSWER
+from research.parsing.leaks import calls_in
 from research.types import Message, Observation, Reply, ToolSpec
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.agent import prompts
+from research import prompts
 from research.text import SECTION, without_plans
 
 

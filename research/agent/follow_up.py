@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from research.agent import prompts
+from research import prompts
 from research.citations import cited, source_text
 from research.events.events import Earlier, Edited, Event, Exchange, Recalled, ToolFinished
 from research.events.view import RunView

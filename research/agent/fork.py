@@ -12,7 +12,6 @@ import msgspec
 from msgspec import Struct
 
 from research import plugins
-from research.agent.protocols.tagged import split_reasoning, write_call
 from research.errors import ConfigError
 from research.events.branches import Branches, first_rounds, is_step
 from research.events.events import (
@@ -37,6 +36,7 @@ from research.events.events import (
 from research.events.recipe import Budget, Recipe
 from research.events.transcript import Interaction
 from research.events.view import fold
+from research.protocols.tagged import split_reasoning, write_call
 from research.store import RunRow
 from research.types import Observation, Reply, ToolCall
 

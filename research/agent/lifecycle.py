@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from research.agent import plan, prompts, unanswered
+from research import prompts
+from research.agent import plan, unanswered
 from research.agent.context import Steps
 from research.agent.evolving_report import with_answer
 from research.agent.judging import judge

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from research.agent import prompts
+from research import prompts
 from research.agent.context import Steps, if_possible
 from research.agent.run import Run
 from research.citations import cited

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research import prompts
 from research._util import decoding
-from research.agent import prompts
 from research.agent.context import Steps
 from research.agent.model_call import Terms
 from research.agent.toolbox import Result

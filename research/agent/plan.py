@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from research import prompts
 from research._util.nul import without_nul
 from research._util.said import say
-from research.agent import prompts
 from research.errors import ConfigError, FormatError
 from research.events.recipe import FOLDERS, Recipe
 from research.plugins import tool_of

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from research.agent import plan, prompts
+from research import prompts
+from research.agent import plan
 from research.agent.context import MAIN, Steps
 from research.agent.run import Run
 from research.errors import FormatError, LimitReached, NeedsInput

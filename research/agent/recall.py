@@ -8,8 +8,7 @@ from contextlib import suppress
 
 import msgspec
 
-from research import citations
-from research.agent import prompts
+from research import citations, prompts
 from research.agent.context import RunContext, Steps
 from research.defaults import RECALL
 from research.errors import ToolError

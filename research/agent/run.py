@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from research import plugins
+from research import plugins, prompts
 from research._util.said import say
-from research.agent import branches, prompts
+from research.agent import branches
 from research.agent.asking import ASK_USER, question_in
 from research.agent.context import MAIN, RunContext, Steps, T
 from research.agent.dialogue import Dialogue

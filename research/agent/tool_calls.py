@@ -11,9 +11,8 @@ from contextlib import ExitStack
 
 from msgspec.structs import replace
 
-from research import citations
+from research import citations, prompts
 from research._util.said import speaking, translated
-from research.agent import prompts
 from research.agent.context import MAIN, RunContext, Steps
 from research.agent.novelty import Novelty
 from research.agent.page_reader import PageReader

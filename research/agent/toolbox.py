@@ -20,8 +20,8 @@ from research._util import cancel, threads
 from research._util.nul import without_nul
 from research._util.redaction import mask_keys
 from research._util.said import say
-from research.agent.parsing.arguments import checked
 from research.errors import Stopped, ToolError, WorkbenchError
+from research.parsing.arguments import checked
 from research.text import clip
 from research.types import Passage, Tool, ToolCall, ToolOutput, ToolSpec
 from research.web.url_guard import PrivateError

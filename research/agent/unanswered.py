@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from research.agent import prompts
+from research import prompts
 from research.agent.run import Run
 from research.citations import cited, without_marks
 from research.text import as_words, clip

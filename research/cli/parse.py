@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     import msgspec
 
     from research._util import decoding
-    from research.agent.parsing import parse_line
+    from research.parsing import parse_line
     from research.types import ToolSpec
 
     try:

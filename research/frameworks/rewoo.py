@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 import msgspec
 
+from research import prompts
 from research._util.said import say
-from research.agent import prompts
 from research.agent.context import Steps
-from research.agent.parsing import PlanStep, read_plan
-from research.agent.parsing.calls import offered
-from research.agent.parsing.relaxed import Malformed, decode_all
 from research.agent.run import Run
 from research.agent.tool_calls import MOST_CALLS
 from research.agent.work import ANSWER, Call, Loop, Span, Work
 from research.errors import FormatError, LimitReached, ProviderError
+from research.parsing import PlanStep, read_plan
+from research.parsing.calls import offered
+from research.parsing.relaxed import Malformed, decode_all
 from research.plugins import Range, framework
 from research.text import clip
 from research.types import Answer, Reply, ToolCall, ToolSpec

@@ -9,9 +9,8 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
-from research import plugins
+from research import plugins, prompts
 from research._util.said import say
-from research.agent import prompts
 from research.agent.asking import ASK_USER
 from research.agent.context import Steps
 from research.agent.model_call import Terms

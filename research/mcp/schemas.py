@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Container
 from typing import Any
 
-from research.agent.prompts import escape
+from research.prompts import escape
 from research.text import clip
 
 DESCRIPTION_CHARACTERS = 1_024

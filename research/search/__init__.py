@@ -1,3 +1,3 @@
-"""Search: the HTTP exchange with search services, and merging and ranking their results.
+"""Search: services for the web and for papers, the library of documents, merging and ranking of results.
 
-May import `_util`, `config`, `plugins` and what is below them."""
+May import `web`, `_util`, `config`, `plugins` and what is below them."""

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
 
-from research.search import csl
 from research.text import content_tokens, numbers, tokens
 from research.types import Passage
+from research.web import csl
 
 _RANK = 60
 """The constant of reciprocal rank fusion, Cormack, Clarke and Büttcher 2009."""

@@ -21,13 +21,13 @@ from research._util.said import say
 from research.config.settings import Settings, variable
 from research.errors import ConfigError, ToolError
 from research.plugins import searcher
-from research.search import csl
 from research.search.cache import ResultCache
-from research.search.rate_limit import SYSTEM, Clock
-from research.search.remote import Remote, Setting
 from research.search.scope import EVERYTHING, Scope
 from research.text import clip
 from research.types import Passage, Searcher
+from research.web import csl
+from research.web.rate_limit import SYSTEM, Clock
+from research.web.remote import Remote, Setting
 
 _TITLE, _QUOTE, _URL = 300, 2_000, 2_000
 """Longest title, quote and url of a result, in characters."""

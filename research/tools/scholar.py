@@ -12,12 +12,13 @@ from pydantic import Field
 from research._util.said import say
 from research.events.recipe import Recipe
 from research.plugins import tool
-from research.search import csl, merge, web
+from research.search import merge, web
 from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.text import clip
 from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Searcher, Tool, ToolOutput, ToolSpec
+from research.web import csl
 
 LIMIT = 10
 ABSTRACT = 200

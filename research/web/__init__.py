@@ -1,3 +1,3 @@
-"""Web pages and files: fetching urls safely, reading file formats, and the guard against leaks through urls.
+"""The web and files: requests to services, fetching urls safely, reading file formats, the guard against leaks.
 
-May import `search`, `sandbox`, `_util`, `types`, `text` and `errors`."""
+May import `parsing`, `plugins`, `sandbox`, `_util`, `types`, `text` and `errors`."""

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from research._util.said import say
 from research.errors import ToolError
-from research.search import csl
-from research.search.rate_limit import AttemptError
-from research.search.remote import ErrorResponse, Remote, Setting
 from research.text import clip
+from research.web import csl
 from research.web.fetch import FetchedPage, FetchPolicy, absolute_links, fetch, vet
+from research.web.rate_limit import AttemptError
 from research.web.readers import MAX_LINKS, FileText, Link
+from research.web.remote import ErrorResponse, Remote, Setting
 
 _NAME = "Jina Reader"
 _HEADERS = {

@@ -26,8 +26,8 @@ from itertools import islice
 from typing import Any
 
 from research._util.said import say
-from research.agent.parsing.calls import FINAL
 from research.errors import ToolError
+from research.parsing.calls import FINAL
 from research.plugins import tool_of
 from research.text import clip
 from research.types import Observation, ToolCall

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from research import defaults, plugins
+from research import defaults, plugins, prompts
 from research._util.paths import resolved
-from research.agent import prompts
 from research.citations.verifiers import MODEL, RULES, check_name
 from research.errors import ConfigError
 from research.events.recipe import (

@@ -21,10 +21,10 @@ from msgspec import Struct
 from research._util import decoding
 from research._util.egress import Egress
 from research._util.redaction import mask_keys
-from research.agent.protocols.tagged import read_calls
 from research.config.endpoints import BY_SETTINGS
 from research.errors import ConfigError, WorkbenchError
 from research.models import bounded, tokens
+from research.protocols.tagged import read_calls
 from research.text import cell
 from research.types import (
     Completion,

@@ -10,9 +10,9 @@ import pytest
 from research import plugins
 from research.config.settings import load
 from research.search.cache import ResultCache
-from research.search.rate_limit import RateLimit
 from research.search.services.duckduckgo import DuckDuckGo
 from research.search.web import Service
+from research.web.rate_limit import RateLimit
 from tests.fake_search import KEY, KEYED, FakeClock
 
 

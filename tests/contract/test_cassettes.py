@@ -17,8 +17,8 @@ import msgspec
 import pytest
 from pydantic import TypeAdapter
 
-from research.agent.protocols.native import Native
 from research.events.transcript import Interaction
+from research.protocols.native import Native
 from research.types import Completion, Delta, Message, Model, Observation, RawCall, Request, ToolCall, ToolSpec, Usage
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply

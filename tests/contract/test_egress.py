@@ -23,9 +23,9 @@ from research.evaluation import candidate
 from research.events import events as e
 from research.events.view import fold
 from research.exports import FORMATS
-from research.search.remote import Remote, Setting
 from research.types import Message, Request, Sent
 from research.web.fetch import FetchPolicy, fetch
+from research.web.remote import Remote, Setting
 from research.workbench import leaving
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply

@@ -12,12 +12,12 @@ import pytest
 from research.agent.budget import Meter
 from research.agent.context import RunContext
 from research.agent.lifecycle import execute
-from research.agent.protocols.tagged import write_call
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.events import events as e
 from research.events.events import Event
 from research.events.recipe import Budget, Recipe
+from research.protocols.tagged import write_call
 from research.search.library.library import Library
 from research.types import Completion, Delta, Request, ToolOutput, ToolSpec
 from tests.contract.test_nobody_gets_in import CANARY, Sink, observations

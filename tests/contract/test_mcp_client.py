@@ -20,7 +20,6 @@ import pytest
 
 import research
 from research._util import cancel
-from research.agent.parsing.arguments import checked
 from research.agent.toolbox import Toolbox
 from research.config.settings import load
 from research.errors import ConfigError, Stopped, ToolError
@@ -29,6 +28,7 @@ from research.mcp.client import McpServers
 from research.mcp.connection import STARTS, _StderrTail
 from research.mcp.results import RESULT_CHARACTERS, source_url
 from research.mcp.schemas import DESCRIPTION_CHARACTERS, SCHEMA_CHARACTERS, offered_name, parameters
+from research.parsing.arguments import checked
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
 from research.web.url_guard import PrivateError
 from research.workbench.workbench import Workbench

@@ -36,8 +36,6 @@ from research.agent.budget import Meter
 from research.agent.context import RunContext
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
-from research.agent.parsing import parse
-from research.agent.protocols.tagged import Tagged, write_call
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.citations import source_text
@@ -51,6 +49,8 @@ from research.events.view import fold
 from research.exports.json import as_dict
 from research.exports.markdown import markdown
 from research.exports.markdown import prose as downloaded_prose
+from research.parsing import parse
+from research.protocols.tagged import Tagged, write_call
 from research.sandbox import state
 from research.search.library.library import Library
 from research.tools.python import PythonTool

@@ -26,8 +26,8 @@ from typing import Any
 
 import pytest
 
+from research import prompts
 from research.__main__ import main
-from research.agent import prompts
 from tests.app.test_pages import texts
 from tests.command import Cli, Done
 from tests.workers import LONG_S

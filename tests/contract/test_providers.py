@@ -15,13 +15,13 @@ import jsonschema
 import pytest
 
 from research import plugins
-from research.agent.protocols import choose
 from research.citations import source_text
 from research.config.settings import load
 from research.errors import ConfigError, ProviderError
 from research.events.events import Event, Replied, RunStarted
 from research.events.recipe import Recipe
 from research.events.transcript import Interaction
+from research.protocols import choose
 from research.store import RunRow
 from research.types import (
     Completion,

@@ -11,13 +11,14 @@ import pytest
 from research import plugins
 from research.config.settings import load
 from research.errors import ToolError
-from research.search import csl, web
+from research.search import web
 from research.search.merge import same_paper
-from research.search.rate_limit import RateLimit
 from research.search.services.openalex import abstract
 from research.search.web import Service
 from research.tools.scholar import ScholarTool
 from research.types import Passage
+from research.web import csl
+from research.web.rate_limit import RateLimit
 from tests import fake_search as fake
 from tests.fake_search import FakeClock, FakeSearch, Paper, Reply
 

@@ -14,10 +14,10 @@ from research._util import cancel
 from research.errors import Stopped, ToolError
 from research.search.cache import ResultCache
 from research.search.merge import canonical
-from research.search.rate_limit import RateLimit
 from research.search.web import Service
 from research.tools.search import SearchTool
 from research.types import Passage
+from research.web.rate_limit import RateLimit
 from tests import fake_search as fake
 from tests.fake_search import HITS, FakeSearch, Hit, Reply
 from tests.workers import LONG_S

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from research.agent.protocols.tagged import write_call
 from research.config.settings import load
 from research.events.events import Asked, Event
+from research.protocols.tagged import write_call
 from research.types import Message
 from research.workbench.workbench import Workbench
 from tests.command import Cli

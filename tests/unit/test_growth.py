@@ -34,8 +34,6 @@ from research._util.amounts import amount
 from research._util.glossary import said
 from research._util.redaction import key_pattern, mask_keys
 from research._util.sentences import sentences
-from research.agent.parsing import parse
-from research.agent.parsing.relaxed import Malformed, decode_all
 from research.auditing import styles
 from research.citations import check, marks, urls
 from research.citations.checking import check_claim
@@ -50,6 +48,8 @@ from research.models.extractive.names import Names
 from research.models.extractive.question import parse as read_question
 from research.models.extractive.words import directions
 from research.models.tokens import count
+from research.parsing import parse
+from research.parsing.relaxed import Malformed, decode_all
 from research.quantities import quantities
 from research.search.merge import canonical, same_page
 from research.types import Message, Observation, Passage, Request, Source, ToolCall, ToolSpec

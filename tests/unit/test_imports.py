@@ -17,11 +17,12 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
     {"errors", "types", "text", "defaults"},
-    {"_util", "plugins", "sandbox", "quantities", "citations", "events", "agent.parsing", "agent.prompts"},
-    {"store", "agent.protocols"},
+    {"_util", "plugins", "sandbox", "quantities", "citations", "events", "parsing", "prompts"},
+    {"store", "protocols"},
     {"config", "ops"},
-    {"web", "search", "search.embedders", "search.library", "search.services", "models",
-     "models.extractive", "models.llama"},
+    {"web"},
+    {"search", "search.embedders", "search.library", "search.services"},
+    {"models", "models.extractive", "models.llama"},
     {"memory", "mcp", "auditing"},
     {"agent", "tools"},
     {"frameworks", "contexts", "engine"},
@@ -31,7 +32,7 @@ LAYERS = [
 ]  # fmt: skip
 """The rooms, lower layers first.  Rooms of one layer may import each other, in one direction."""
 
-PLACES_OF_NAMES = {"defaults.py", "workbench/presets.py", "agent/parsing/__init__.py"}
+PLACES_OF_NAMES = {"defaults.py", "workbench/presets.py", "parsing/__init__.py"}
 """Data that names frameworks: defaults, presets, and the formats of the command `parse`."""
 MODELS = ("extractive", "gguf", "scripted")
 """Providers whose names mean nothing else; `openai` and `anthropic` are also protocols, and worlds are `recorded`, too."""
@@ -118,17 +119,20 @@ def test_imports_go_down_and_have_no_cycles() -> None:
     layer = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
     arrows = {name: imports(path) for name, path in NAMES.items()}
     rooms: dict[str, set[str]] = {}
+    folders: dict[str, set[str]] = {}
     up = []
     for name, targets in arrows.items():
         for target in targets:
             one, other = room_of(name), room_of(target)
             if one != other:
                 rooms.setdefault(one, set()).add(other)
+                folders.setdefault(one.split(".")[0], set()).update({other.split(".")[0]} - {one.split(".")[0]})
                 if layer[one] < layer[other]:
                     up.append(f"{name} -> {target}")
     assert up == []
     assert circles(arrows) == [], "an import cycle of files"
     assert circles(rooms) == [], "an import cycle of rooms"
+    assert circles(folders) == [], "an import cycle of folders with all that is in them"
     assert len(rooms.keys() & PACKAGES) <= 35
     assert sum(len(rooms[room] & PACKAGES) for room in rooms.keys() & PACKAGES) <= 220
 

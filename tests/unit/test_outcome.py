@@ -8,8 +8,6 @@ import json
 import pytest
 
 from research.agent.outcome import outcome_of, refused
-from research.agent.parsing.account import read_account, with_account, without_account
-from research.agent.parsing.calls import FINAL_ANSWER, Found, offered
 from research.events.view import RunView
 from research.exports.blocks import words
 from research.exports.document import compose
@@ -19,6 +17,8 @@ from research.exports.markdown import markdown
 from research.exports.progress import OUTCOMES as OUTCOME_WORDS
 from research.exports.progress import summary
 from research.memory.learning import everything
+from research.parsing.account import read_account, with_account, without_account
+from research.parsing.calls import FINAL_ANSWER, Found, offered
 from research.types import Citation, Outcome, Part, Verdict
 from tests.unit.test_exports_bibliography import run_of, source
 

@@ -13,7 +13,6 @@ from research.agent.budget import Meter
 from research.agent.context import RunContext
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
-from research.agent.protocols.tagged import write_call
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.errors import ProviderError
@@ -21,6 +20,7 @@ from research.events import events as e
 from research.events.events import Event
 from research.events.recipe import Budget, Recipe
 from research.models.scripted import ScriptedModel, ScriptLine
+from research.protocols.tagged import write_call
 from research.types import Completion, Delta, Model, Passage, Request, Tool, ToolOutput, ToolSpec, Usage
 from tests.workers import LONG_S
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from research.agent.parsing import FORMATS, as_dict, parse
-from research.agent.parsing.arguments import checked
-from research.agent.parsing.relaxed import Malformed, decode_all
-from research.agent.protocols import create
-from research.agent.protocols.tagged import tag
 from research.errors import FormatError, ToolError
 from research.events.transcript import Interaction
+from research.parsing import FORMATS, as_dict, parse
+from research.parsing.arguments import checked
+from research.parsing.relaxed import Malformed, decode_all
+from research.protocols import create
+from research.protocols.tagged import tag
 from research.types import Completion, Observation, RawCall, ToolSpec
 from tests.fuzz import up_to
 from tests.growth import grows, timed

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from research.agent.parsing import parse
-from research.agent.parsing.plan import STEPS
+from research.parsing import parse
+from research.parsing.plan import STEPS
 from tests.fuzz import up_to
 from tests.unit.test_parser import TOOLS
 

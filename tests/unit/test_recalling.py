@@ -15,8 +15,6 @@ from research.agent.budget import Meter
 from research.agent.context import RunContext, Services
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
-from research.agent.protocols.native import Native
-from research.agent.protocols.tagged import Tagged, write_call
 from research.agent.recall import quoted
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
@@ -32,6 +30,8 @@ from research.memory.learning import supported_findings
 from research.memory.memory import Memory
 from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
 from research.models.extractive.evidence import Evidence
+from research.protocols.native import Native
+from research.protocols.tagged import Tagged, write_call
 from research.text import TAG
 from research.tools.recall import RecallTool
 from research.types import Citation, Completion, Delta, Message, Observation, Reply, Request, Source, Tool, ToolCall

@@ -12,8 +12,6 @@ from typing import Any
 from research import plugins
 from research._util.glossary import terms
 from research._util.said import catalogue, described, say, speaking, translated
-from research.agent.parsing.calls import FINAL_ANSWER
-from research.agent.parsing.reading import MESSAGES
 from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
 from research.auditing.words import STATES, VERDICTS
 from research.citations.reasons import JUDGED
@@ -24,6 +22,8 @@ from research.memory import KINDS
 from research.memory.recalling import _AUTHORS as AUTHORS
 from research.models.extractive.chinese import thought
 from research.models.extractive.roles import DONE
+from research.parsing.calls import FINAL_ANSWER
+from research.parsing.reading import MESSAGES
 from research.text import has_cjk
 from research.tools.python import _DESCRIPTIONS, PythonTool
 from research.tools.query import _DESCRIPTION as _ABOUT_TABLES

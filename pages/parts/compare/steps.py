@@ -14,9 +14,9 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
 from pages.parts.shared.words import ICONS, PHASES, agent_name, count, lasted, tool_title
-from research.agent.protocols.tagged import split_reasoning
 from research.compare import CommonRounds, Row, Step, align, identical, steps
 from research.compare.steps import MOST
+from research.protocols.tagged import split_reasoning
 from research.text import clip
 
 ROWS = 60

@@ -13,10 +13,10 @@ from pages.parts.shared import cite, home
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count, lasted
-from research.agent.protocols.tagged import split_reasoning
 from research.events.events import Asked
 from research.events.rounds import RoundView
 from research.events.view import RunView, messages_sent
+from research.protocols.tagged import split_reasoning
 from research.text import clip
 from research.types import Message, Observation
 

@@ -18,14 +18,14 @@ from pages.parts.shared import component
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import agent_name, count
-from research.agent.parsing.account import without_account
-from research.agent.protocols.tagged import split_reasoning, tag
 from research.compare.diff import Block, blocks, changes
 from research.events.rounds import RoundView
 from research.events.view import RunView, without_quotes
 from research.exports.charts import headline
 from research.exports.numbering import by_first_use, numbering, renumbered
 from research.exports.progress import missing
+from research.parsing.account import without_account
+from research.protocols.tagged import split_reasoning, tag
 from research.text import clip
 from research.workbench import auditing
 

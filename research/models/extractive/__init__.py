@@ -1,6 +1,6 @@
 """The offline model `extractive`: not a language model, but rules that plan, search, calculate and quote.
 
-Its only state is the messages.  May import `agent.protocols`, `citations`, `models`, `plugins` and what is below them."""
+Its only state is the messages.  May import `protocols`, `citations`, `models`, `plugins` and what is below them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.agent.parsing.account import write_account
 from research.citations import without_marks
 from research.models.extractive import chinese
 from research.models.extractive.arithmetic import year_of
@@ -22,6 +21,7 @@ from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.words import directions, reason
 from research.models.extractive.write import plain_of
 from research.models.extractive.write_ranked import TIED
+from research.parsing.account import write_account
 from research.quantities import quantities
 from research.text import has_cjk
 from research.types import Part
@@ -43,7 +43,7 @@ Answered = tuple[str, Verdict, str]
 
 
 def account(items: Sequence[Answered], planned: Sequence[str] = ()) -> str:
-    """Return the lines that end an answer (`agent.parsing.account`); of a planned one, its parts are the plan's items."""
+    """Return the lines that end an answer (`parsing.account`); of a planned one, its parts are the plan's items."""
     _, verdict, text = items[0]
     parts = [part for item in items for part in judged(*item)]
     short = [in_one_line(parts_of(each), its, said) for each, its, said in items]

@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from research._util.said import translated
 from research._util.sentences import sentences, unwrapped
-from research.agent.protocols.tagged import read_calls
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.followup import lost, standing
 from research.models.extractive.places import REGIONAL, usual
 from research.models.extractive.words import readable
 from research.plugins import tool_of
+from research.protocols.tagged import read_calls
 from research.text import enclosed, tokens
 from research.types import Message
 

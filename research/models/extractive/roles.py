@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from research.agent.protocols.tagged import write_call
 from research.citations import check, cited
 from research.models.extractive import chinese
 from research.models.extractive.account import Answered, account, answers, in_one_line, judged
@@ -28,6 +27,7 @@ from research.models.extractive.tabular import columns_of
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
 from research.plugins import tool_of
+from research.protocols.tagged import write_call
 from research.text import clip, enclosed, language_of
 from research.types import FAILS, Message, Request, Source
 

@@ -13,9 +13,10 @@ from research._util.said import say
 from research.config.settings import Settings
 from research.errors import ToolError
 from research.plugins import searcher
-from research.search import csl, web
+from research.search import web
 from research.text import STOP_WORDS, clip
 from research.types import Passage
+from research.web import csl
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from research.config.settings import Settings
 from research.plugins import searcher
-from research.search import csl, web
+from research.search import web
 from research.types import Passage
+from research.web import csl
 
 _FIELDS = ",".join(
     "DOI URL title author issued container-title volume issue page publisher type abstract is-referenced-by-count "

@@ -17,11 +17,12 @@ from research._util import egress
 from research._util.http import retry_after
 from research.config.settings import Settings
 from research.plugins import searcher
-from research.search import csl, web
+from research.search import web
 from research.search.cache import ResultCache
-from research.search.rate_limit import SYSTEM, AttemptError, Clock
-from research.search.remote import MAX_BYTES, WAIT_S, Remote, Setting
 from research.types import Passage
+from research.web import csl
+from research.web.rate_limit import SYSTEM, AttemptError, Clock
+from research.web.remote import MAX_BYTES, WAIT_S, Remote, Setting
 
 if TYPE_CHECKING:
     from ddgs.engines.duckduckgo import Duckduckgo

@@ -13,10 +13,11 @@ from msgspec import Struct
 from research._util.http import retry_after
 from research.config.settings import Settings
 from research.plugins import searcher
-from research.search import csl, web
-from research.search.rate_limit import AttemptError
-from research.search.remote import ErrorResponse
+from research.search import web
 from research.types import Passage
+from research.web import csl
+from research.web.rate_limit import AttemptError
+from research.web.remote import ErrorResponse
 
 _FIELDS = (
     "id,doi,display_name,publication_date,publication_year,type,cited_by_count,authorships,primary_location,biblio,"

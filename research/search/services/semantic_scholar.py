@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from research.config.settings import Settings
 from research.plugins import searcher
-from research.search import csl, web
+from research.search import web
 from research.types import Passage
+from research.web import csl
 
 _FIELDS = "title,abstract,url,year,publicationDate,citationCount,authors,externalIds,journal,venue,publicationTypes"
 _TYPES = {

@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from research.config.settings import Settings
 from research.plugins import searcher
-from research.search import csl, web
-from research.search.rate_limit import AttemptError
-from research.search.remote import ErrorResponse
+from research.search import web
 from research.text import clip
 from research.types import Passage
+from research.web import csl
+from research.web.rate_limit import AttemptError
+from research.web.remote import ErrorResponse
 
 
 class _Result(Struct):

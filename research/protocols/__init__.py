@@ -1,11 +1,11 @@
 """How tool calls travel between the workbench and a model: as the provider's own structures, or as tags in plain text.
 
-Frameworks and context strategies need not know which.  May import `agent.parsing`, `agent.prompts`, `events`."""
+Frameworks and context strategies need not know which.  May import `parsing`, `prompts`, `events`."""
 
 from __future__ import annotations
 
-from research.agent.protocols.protocol import CallProtocol
 from research.errors import ConfigError
+from research.protocols.protocol import CallProtocol
 from research.types import Model, ProtocolName
 
 
@@ -25,9 +25,9 @@ def choose_for_role(name: str, model: Model) -> CallProtocol:
 def create(name: ProtocolName) -> CallProtocol:
     """Return the protocol of that name."""
     if name == "native":
-        from research.agent.protocols.native import Native
+        from research.protocols.native import Native
 
         return Native()
-    from research.agent.protocols.tagged import Tagged
+    from research.protocols.tagged import Tagged
 
     return Tagged()

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from research._util.said import say
-from research.agent.parsing.calls import Tools
-from research.agent.parsing.reading import CUT, PlanStep, Reading, format_error, plain
+from research.parsing.calls import Tools
+from research.parsing.reading import CUT, PlanStep, Reading, format_error, plain
 
 STEPS = 50
 """Most steps of a plan."""

@@ -8,12 +8,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from research.agent.parsing.calls import offered
-from research.agent.parsing.native import read_choice, read_native
-from research.agent.parsing.plan import read_plan
-from research.agent.parsing.reading import FoundCall, Kind, PlanStep, Reading
-from research.agent.parsing.tagged import read_tagged
 from research.errors import FormatError
+from research.parsing.calls import offered
+from research.parsing.native import read_choice, read_native
+from research.parsing.plan import read_plan
+from research.parsing.reading import FoundCall, Kind, PlanStep, Reading
+from research.parsing.tagged import read_tagged
 from research.types import ToolSpec
 
 __all__ = ["FoundCall", "Kind", "PlanStep", "Reading", "parse", "read_native", "read_plan", "read_tagged"]

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from research._util.said import say
-from research.agent.parsing.account import with_account
-from research.agent.parsing.arguments import ArgumentError, checked, spread
-from research.agent.parsing.reading import FoundCall
-from research.agent.parsing.relaxed import Malformed, decode_all
+from research.parsing.account import with_account
+from research.parsing.arguments import ArgumentError, checked, spread
+from research.parsing.reading import FoundCall
+from research.parsing.relaxed import Malformed, decode_all
 from research.text import clip
 from research.types import CallError, Part, ToolSpec
 

@@ -13,14 +13,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from research._util.said import say
-from research.agent.parsing.blocks import Blocks
-from research.agent.parsing.calls import Found, Tools
-from research.agent.parsing.channels import without_channels
-from research.agent.parsing.leaks import MARKUP, foreign, read_leaked
-from research.agent.parsing.markup import Markup
-from research.agent.parsing.mentions import mentioned
-from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, plain
-from research.agent.parsing.relaxed import unfenced
+from research.parsing.blocks import Blocks
+from research.parsing.calls import Found, Tools
+from research.parsing.channels import without_channels
+from research.parsing.leaks import MARKUP, foreign, read_leaked
+from research.parsing.markup import Markup
+from research.parsing.mentions import mentioned
+from research.parsing.reading import CUT, MESSAGES, Reading, format_error, plain
+from research.parsing.relaxed import unfenced
 
 _DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")
 

@@ -14,9 +14,9 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from research.agent.parsing.calls import FINAL, Tools, offered, plain_name
-from research.agent.parsing.elements import Raw, Unread, begins, begins_line, calls_of, in_code, read_elements
-from research.agent.parsing.relaxed import Malformed, decode, unfenced
+from research.parsing.calls import FINAL, Tools, offered, plain_name
+from research.parsing.elements import Raw, Unread, begins, begins_line, calls_of, in_code, read_elements
+from research.parsing.relaxed import Malformed, decode, unfenced
 from research.types import ToolSpec
 
 _TOKEN = re.compile(

@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research._util.said import say
-from research.agent.parsing.calls import Found, Tools
-from research.agent.parsing.leaks import holds_call
-from research.agent.parsing.reading import CUT, MESSAGES, Reading, format_error, outside_report, plain
-from research.agent.parsing.relaxed import Malformed, decode
-from research.agent.parsing.tagged import read_tagged
+from research.parsing.calls import Found, Tools
+from research.parsing.leaks import holds_call
+from research.parsing.reading import CUT, MESSAGES, Reading, format_error, outside_report, plain
+from research.parsing.relaxed import Malformed, decode
+from research.parsing.tagged import read_tagged
 
 
 class Given(Struct, frozen=True):

@@ -15,7 +15,7 @@ from pathlib import Path
 from research import plugins
 from research.errors import ConfigError
 
-_FOLDERS = (Path(__file__).parent, Path(__file__).parents[2] / "frameworks" / "prompts")
+_FOLDERS = (Path(__file__).parent, Path(__file__).parents[1] / "frameworks" / "prompts")
 _TAG = re.compile(
     r"<(?=\s{0,3}/?\s{0,3}(?:earlier|recalled|plan|think(?:ing)?|tool_call|tool_response|report|previous_research_summary|"
     r"action|answer)\b)",

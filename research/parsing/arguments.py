@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from research._util.said import say
-from research.agent.parsing.relaxed import Malformed, decode_all
 from research.errors import ToolError
+from research.parsing.relaxed import Malformed, decode_all
 from research.text import NUL, clip
 from research.types import ToolSpec
 

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from research.agent.parsing.calls import offered
-from research.agent.parsing.native import Given, read_native
-from research.agent.protocols.protocol import NewId, as_reply
 from research.events.transcript import Interaction
+from research.parsing.calls import offered
+from research.parsing.native import Given, read_native
+from research.protocols.protocol import NewId, as_reply
 from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
 
 

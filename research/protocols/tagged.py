@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from research.agent.parsing.calls import offered
-from research.agent.parsing.tagged import read_tagged
-from research.agent.prompts import escape
-from research.agent.protocols.protocol import NewId, as_reply
 from research.events.transcript import Interaction
+from research.parsing.calls import offered
+from research.parsing.tagged import read_tagged
+from research.prompts import escape
+from research.protocols.protocol import NewId, as_reply
 from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
 
 FAILED = ' failed="true"'
@@ -69,7 +69,7 @@ def write_call(name: str, /, **arguments: Any) -> str:
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """Return (reasoning, the rest) of a reply that is still being written; `agent.parsing` reads complete ones."""
+    """Return (reasoning, the rest) of a reply that is still being written; `parsing` reads complete ones."""
     head, closed, rest = text.partition("</think>")
     if closed:
         before, opened, inside = head.partition("<think>")

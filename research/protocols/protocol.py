@@ -9,11 +9,11 @@ import msgspec
 
 from research._util.nul import without_nul
 from research._util.said import say
-from research.agent.parsing import Reading
-from research.agent.parsing.account import read_account
-from research.agent.parsing.reading import outside_report
 from research.errors import FormatError
 from research.events.transcript import Interaction
+from research.parsing import Reading
+from research.parsing.account import read_account
+from research.parsing.reading import outside_report
 from research.types import Completion, Message, ProtocolName, Reply, ToolCall, ToolSpec
 
 NewId = Callable[[int], str]

@@ -9,9 +9,9 @@ from typing import TypeGuard
 from msgspec import Struct
 
 from research._util.said import say
-from research.agent.parsing.calls import Found
-from research.agent.parsing.markup import Markup, Token
-from research.agent.parsing.relaxed import STRINGS, Malformed, decode, space, spare_bracket, unfenced
+from research.parsing.calls import Found
+from research.parsing.markup import Markup, Token
+from research.parsing.relaxed import STRINGS, Malformed, decode, space, spare_bracket, unfenced
 
 _FENCE = re.compile(r"\s*(?:`+|~{3,})[\w+-]*\s*")
 _FENCE_END = re.compile(r"(?:`+|~{3,})\s*")

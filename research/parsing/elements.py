@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from research.agent.parsing.markup import Markup
-from research.agent.parsing.relaxed import decode, decode_all, unfenced
+from research.parsing.markup import Markup
+from research.parsing.relaxed import decode, decode_all, unfenced
 
 Raw = tuple[str, Any]
 """Name and arguments of a call, unchecked."""
