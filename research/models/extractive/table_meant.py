@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from research.models.extractive import table_words as said
 from research.models.extractive.places import mentions
 from research.models.extractive.similarity import cosine
@@ -21,7 +23,7 @@ from research.models.extractive.table_degrees import degree_of, how_of, is_degre
 from research.models.extractive.table_nouns import figures, is_number_of_row, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_synonyms import people, synonymous
-from research.models.extractive.times import periods
+from research.models.extractive.times import Period, periods
 from research.text import has_cjk, tokens
 
 _OPENING = re.compile(
@@ -115,6 +117,8 @@ class Meant:
         """Whether the degree means the highest figure of the measure; None if it does not say."""
         self.taken = ""
         """The word that named the group."""
+        if table.times and table.times[0].type == "month":
+            self.periods = _undated(self.periods, f"{table.title} {table.file}")
         self.head = words_of(f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}")
 
     def _against(self) -> list[tuple[PColumn, said.Limit]]:
@@ -183,7 +187,7 @@ class Meant:
         return several.get(self.kind, {})
 
     def _text_columns(self) -> list[PColumn]:
-        return self.table.of_type("text", "date", "year")
+        return self.table.of_type("text", "date", "year", "month")
 
     def key(self) -> PColumn | None:
         """Return the column that names the rows: the first of text that has another value in each."""
@@ -270,7 +274,7 @@ class Meant:
             (_means(word, column) if column.type == "text" else float(word in column.words), column)
             for column in self._text_columns()
         ]
-        times = self.table.of_type("date", "year") if word in _YEARS else self.table.of_type("date")
+        times = self.table.of_type("date", "year") if word in _YEARS else self.table.of_type("month", "date")
         if word in _TIMES and times:
             return times[0], 1.0
         score, column = max(scored, key=lambda pair: pair[0], default=(0.0, None))
@@ -334,6 +338,16 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _undated(when: Sequence[Period], head: str) -> list[Period]:
+    """Return times without the year that the head of a table of months says."""
+    parts = [(each, *each.text.partition("-")[::2]) for each in when]
+    return [
+        each if year not in head else replace(each, text=f"-{month}")
+        for each, year, month in parts
+        if month or year not in head
+    ]
 
 
 def _times_of(column: PColumn) -> list[str]:

@@ -34,7 +34,7 @@ class Measured(Meant):
             inside = [column for column in columns if column.name and column.name in self.text]
             if inside:
                 return max(inside, key=lambda column: len(column.name)), 1.0
-        when = self.table.of_type("date", "year")
+        when = self.table.times
         if group and when and said.by_time(self.text) and not self.degree:
             found_when = best(words, [*columns, *when])
             if found_when is None or found_when.column in when:
@@ -101,8 +101,8 @@ class Measured(Meant):
 
     def time(self) -> PColumn | None:
         """Return the column of dates that periods or a change refer to."""
-        when = self.table.of_type("date", "year")
-        if not when:
+        when = self.table.times
+        if not when or (when[0].type == "month" and any(each.text[0] != "-" for each in self.periods)):
             return None
         words = words_of(self.text)
         named = [column for column in when if any(same(word, each) for word in words for each in column.words)]
@@ -126,7 +126,7 @@ class Measured(Meant):
 
     def _by_degree(self, words: Sequence[str]) -> tuple[PColumn | None, float]:
         """Return the column by which things are old, fast or cheap, or the one that the words name."""
-        means = measured(self.degree, [*self.figures, *self.table.of_type("date", "year")])
+        means = measured(self.degree, [*self.figures, *self.table.times])
         named = [each for each in self.figures if any(same(word, own) for word in words for own in each.words)]
         exact = None if any(column in named for column, _ in means) else best(words, named, self._beside(words))
         sizes = self.degree in ("large", "larg", "big", "bigg", "small")

@@ -123,7 +123,7 @@ class _Planner(Measured):
         columns += [*plan.beside, *(limit.other for _, limit in plan.limits), *(each.column for each in plan.filters)]
         if _other_kind(self, plan) or _qualified(plan, self.text):
             return None
-        compares = plan.operation == "difference"
+        compares = plan.operation == "difference" or (plan.operation == "growth" and len(plan.periods) == 2)
         if uncovered(self, [each for each in columns if each], compares=compares):
             return None
         if (not plan.each and uneven(self, plan.measure, plan.aggregate)) or (
@@ -197,11 +197,7 @@ class _Planner(Measured):
         group, support = self.group()
         words = [word for word in self.rest(group) if not said.calculates(word)]
         likely = rivals(words, self.figures) if words or not said.GROWTH.search(self.text) else self.figures
-        if (
-            support < 0
-            or len(likely) < 2
-            or uncovered(self, [*likely, *([group] if group else []), *self.table.of_type("date", "year")])
-        ):
+        if support < 0 or len(likely) < 2 or uncovered(self, [*likely, *([group] if group else []), *self.table.times]):
             return None
         return Doubt(tuple(f"{each.said} ({self.table.file})" for each in likely))
 
@@ -259,7 +255,7 @@ class _Planner(Measured):
             tuple(self.wide.items()),
             score,
             self._each(measure, operation, time),
-            said.ABSOLUTE.search(self.text) is not None,
+            said.ABSOLUTE.search(self.text) is not None or said.DIFFERENCE.search(self.text) is not None,
         )  # fmt: skip
 
     def _grouped(self) -> tuple[PColumn | None, float]:
@@ -281,7 +277,8 @@ class _Planner(Measured):
         if operation != "mean" or measure is None or time is None or not added(measure):
             return ""
         fits = period == "year" or (
-            period == "month" and time.type == "date" and len(time.low) >= 7 and "Q" not in time.low
+            period == "month"
+            and (time.type == "month" or (time.type == "date" and len(time.low) >= 7 and "Q" not in time.low))
         )
         return period if fits else ""
 
@@ -290,7 +287,7 @@ class _Planner(Measured):
         plain = measure is not None and added(measure)
         grows = said.GROWTH.search(text) is not None and not (measure and said.GROWTH.search(measure.name))
         grows = grows and not (len(self.periods) == 1 and "-" in self.periods[0].text)  # rain falls in one month
-        if grows and measure is not None and (self.wide or self.table.of_type("date", "year")):
+        if grows and measure is not None and (self.wide or self.table.times):
             return "growth", "SUM" if plain else "AVG"
         mean = said.MEAN.search(text) is not None and not (measure and said.MEAN.search(measure.name) and not group)
         median = said.MEDIAN.search(text) is not None and not (measure and said.MEDIAN.search(measure.name))
@@ -303,6 +300,8 @@ class _Planner(Measured):
         if measure is None:
             return ("count", "COUNT") if COUNTED.search(text) and not said.SHARE.search(text) else (None, "")
         pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
+        if said.DIFFERENCE.search(text) and len(self.periods) == 2 and self.time() and not self.found:
+            return "growth", "SUM" if plain else "AVG"
         if said.DIFFERENCE.search(text):
             return ("difference", "SUM" if plain else "AVG") if len(pair) == 1 and not group else (None, "")
         if said.SHARE.search(text) and not measure.unit.startswith("%") and self.found and plain:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from research.citations.labelled import split
 from research.models.extractive.evidence import Evidence, Fact, Step
+from research.models.extractive.times import month_of
 from research.text import tokens
 
 QUERY = "query"
@@ -18,6 +19,8 @@ _COLUMN = re.compile(
     r'^- (?P<sql>\w+) "(?P<name>.*?)": (?P<type>text|number|date|year)(?:, (?!values: |[\d,]+ values such as: |\d+ blank)'
     r"(?P<unit>[^,|]*?)(?=, |$))?(?P<rest>.*)$"
 )
+_MONTH = re.compile(r"^(?:month|monat|mois|mes|mese)\b|^月份? ", re.I)
+"""Matches the name of a column of the numbers of months."""
 _VALUES = re.compile(r", (?:(?P<all>values)|(?P<many>[\d,]+) values such as): (?P<values>.*?)(?:, \d+ blank)?$")
 _RANGE = re.compile(r"(?:^|, )(?P<low>[-\d][-\d.,:Q ]*?) to (?P<high>[-\d][-\d.,:Q ]*?)(?:, \d+ blank)?$")
 _HEAD = re.compile(
@@ -65,6 +68,11 @@ class PTable(Struct, frozen=True):
         """Return whether each row has another value in a column of text, which so names it."""
         return column.different >= self.rows > 0
 
+    @property
+    def times(self) -> list[PColumn]:
+        """The columns of dates and years, or of months if there are none."""
+        return self.of_type("date", "year") or self.of_type("month")
+
     def of_type(self, *types: str) -> list[PColumn]:
         """Return the columns of these types."""
         return [column for column in self.columns if column.type in types]
@@ -103,16 +111,16 @@ def _column(line: str) -> PColumn | None:
         unit, rest = "", f", {unit}{rest}"
     values, spread = _VALUES.search(rest), _RANGE.search(rest)
     listed = tuple(each.strip() for each in values["values"].split(" | ")) if values else ()
-    return PColumn(
-        match["sql"],
-        match["name"],
-        match["type"],
-        unit,
-        listed,
-        int(values["many"].replace(",", "")) if values and values["many"] else len(listed),
-        spread["low"].replace(",", "").strip() if spread else "",
-        spread["high"].replace(",", "").strip() if spread else "",
-    )
+    different = int(values["many"].replace(",", "")) if values and values["many"] else len(listed)
+    low, high = (spread[end].replace(",", "").strip() if spread else "" for end in ("low", "high"))
+    months = sorted(map(month_of, listed)) if different == len(listed) else []
+    if months and months[0]:
+        return PColumn(
+            match["sql"], match["name"], "month", "", listed, different, f"-{months[0]:02}", f"-{months[-1]:02}"
+        )
+    if _MONTH.search(f"{match['name']} {unit}") and low.isdigit() and high.isdigit() and 0 < int(low) <= int(high) < 13:
+        return PColumn(match["sql"], match["name"], "month", "", (), different, f"-{int(low):02}", f"-{int(high):02}")
+    return PColumn(match["sql"], match["name"], match["type"], unit, listed, different, low, high)
 
 
 def asked_of(evidence: Evidence, about: str) -> Step | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn
-from research.models.extractive.times import Period, spans
+from research.models.extractive.times import Period, month_of
 
 SHOWN = 12
 """Rows of a ranking or a list that are fetched."""
@@ -15,19 +15,19 @@ LISTED = 40
 _QUARTERS = {"Q1": ("01", "03"), "Q2": ("04", "06"), "Q3": ("07", "09"), "Q4": ("10", "12")}
 
 
-def statement(plan: Plan, question: str) -> str:
+def statement(plan: Plan) -> str:
     """Return the SELECT statement that answers; empty if the plan has no period to compare."""
     table = plan.table.name
     if plan.operation == "growth":
         return _growth(plan)
-    conditions = [*_values(plan), *_times(plan, question), *_limits(plan)]
+    conditions = [*_values(plan), *_times(plan), *_limits(plan)]
     if plan.operation == "count":
         what = f"COUNT(DISTINCT {plan.group.sql})" if plan.group else "COUNT(*)"
         return f"SELECT {what} AS n FROM {table}{_where(conditions)}"
     if plan.operation == "share":
         assert plan.measure
         inside = " AND ".join(_values(plan))
-        rest = _where([*_times(plan, question), *_limits(plan)])
+        rest = _where([*_times(plan), *_limits(plan)])
         part = f"SUM(CASE WHEN {inside} THEN {plan.measure.sql} END)"
         whole = f"SUM({plan.measure.sql})"
         return f"SELECT {part} AS part, {whole} AS whole, 100.0 * {part} / {whole} AS percent FROM {table}{rest}"
@@ -46,7 +46,7 @@ def statement(plan: Plan, question: str) -> str:
         listed = ", ".join(each.sql for each in (plan.group, *plan.beside))
         return f"SELECT DISTINCT {listed} FROM {table}{where} {order}"
     if plan.operation == "difference":
-        return _difference(plan, question)
+        return _difference(plan)
     used = plan.ratio or ([plan.measure] if plan.measure else [])
     conditions += [f"{each.sql} IS NOT NULL" for each in used]
     value = "COUNT(*)" if plan.measure is None else f"{plan.aggregate}({plan.measure.sql})"
@@ -55,7 +55,7 @@ def statement(plan: Plan, question: str) -> str:
     if plan.operation == "rank":
         assert plan.group
         way = "DESC" if plan.most else "ASC"
-        order = f"{plan.group.sql}" if plan.many < 0 else f"{value_name(plan)} {way}, {plan.group.sql}"
+        order = _ordered(plan.group) if plan.many < 0 else f"{value_name(plan)} {way}, {plan.group.sql}"
         where = _where([*conditions, f"{plan.group.sql} IS NOT NULL"])
         limit = 100 if plan.many < 0 else max(SHOWN, plan.many + 2)
         group = plan.group.sql
@@ -82,11 +82,13 @@ def value_name(plan: Plan) -> str:
 
 def _each(time: PColumn, period: str) -> str:
     """Return the expression for the month or year of a column of dates."""
+    if time.type == "month":
+        return time.sql
     length = {"month": 7, "year": 4}[period]
     return time.sql if time.type == "year" or len(time.low) <= length else f"substr({time.sql}, 1, {length})"
 
 
-def _difference(plan: Plan, question: str) -> str:
+def _difference(plan: Plan) -> str:
     """Return the statement that compares the two values that a question names."""
     assert plan.measure
     one, other = sorted(plan.filters, key=lambda each: each.start)
@@ -94,7 +96,7 @@ def _difference(plan: Plan, question: str) -> str:
         f"{plan.aggregate}(CASE WHEN {each.column.sql} = {text(each.value)} THEN {plan.measure.sql} END)"
         for each in (one, other)
     ]
-    where = _where([*_values(plan), *_times(plan, question), *_limits(plan)])
+    where = _where([*_values(plan), *_times(plan), *_limits(plan)])
     select = f"{parts[0]} AS first, {parts[1]} AS second, {parts[0]} - {parts[1]} AS difference"
     return f"SELECT {select} FROM {plan.table.name}{where}"
 
@@ -124,7 +126,7 @@ def _limits(plan: Plan) -> list[str]:
     return [f"{column.sql} {limit.sign} {limit.value:.15g}" for column, limit in plan.limits if not limit.other]
 
 
-def _times(plan: Plan, question: str) -> list[str]:
+def _times(plan: Plan) -> list[str]:
     """Return the conditions on the column of dates."""
     if plan.time is None or plan.wide:
         return []
@@ -132,8 +134,6 @@ def _times(plan: Plan, question: str) -> list[str]:
     if not periods:
         return []
     moments = [_moment(plan.time, each) for each in periods]
-    if len(periods) == 2 and spans(question) and moments[0][0] == moments[1][0]:
-        return [f"{moments[0][0]} BETWEEN {moments[0][1][0]} AND {moments[1][1][1]}"]
     if len(periods) == 1 or any(each.how != "=" for each in periods):
         return [_condition(*moment, each.how) for moment, each in zip(moments, periods, strict=True)]
     return [f"({' OR '.join(_condition(*moment, '=') for moment in moments)})"]
@@ -146,11 +146,21 @@ def _condition(what: str, ends: tuple[str, str], how: str) -> str:
     return f"{what} {how} {high if how in ('>', '<=') else low}"
 
 
+def _ordered(column: PColumn) -> str:
+    """Return the expression that puts the values of a column in order: for names of months, their numbers."""
+    if column.type != "month" or not column.values:
+        return column.sql
+    return f"CASE {column.sql} {' '.join(f'WHEN {text(each)} THEN {month_of(each)}' for each in column.values)} END"
+
+
 def _moment(column: PColumn, period: Period) -> tuple[str, tuple[str, str]]:
     """Return the expression to compare with a period, and the period's first and last value of it."""
     year, dash, part = period.text.partition("-")
     if column.type == "year":
         return column.sql, (year, year)
+    if column.type == "month":
+        first, last = _QUARTERS.get(part, (part, part))
+        return _ordered(column), (str(int(first)), str(int(last)))
     if not dash:
         return f"substr({column.sql}, 1, 4)", (text(year), text(year))
     start = "1, 7" if year else "6, 2"
@@ -178,7 +188,7 @@ def ends(plan: Plan) -> tuple[str, str] | None:
         return None
     low, high = plan.time.low, plan.time.high
     if len(named) >= 2:
-        return named[0], named[-1]
+        return min(named), max(named)
     cut = 4 if low[:4] != high[:4] else 7
     if len(named) == 1 and plan.periods[0].how in (">=", ">") and "-" not in named[0]:
         return (named[0], high[:4]) if named[0] < high[:4] else None

@@ -68,7 +68,7 @@ def _offered(evidence: Evidence) -> bool:
 
 
 def _carried_out(evidence: Evidence, question: str, plan: Plan, acting: bool) -> Verdict | None:
-    sql = statement(plan, question)
+    sql = statement(plan)
     if not sql:
         return None
     if not ran(evidence, sql):
@@ -82,7 +82,7 @@ def _carried_out(evidence: Evidence, question: str, plan: Plan, acting: bool) ->
         if plan.measure is None or plan.measure.type != "number" or not added(plan.measure):
             return None if len(rows.rows) > 8 else Verdict(parse(question), table=(TableAnswer(plan, rows),))
         whole = replace(plan, operation="sum", aggregate="SUM")
-        sql = statement(whole, question)
+        sql = statement(whole)
         if not ran(evidence, sql):
             return _step(question, sql) if acting else None
         total = result_of(evidence, sql)

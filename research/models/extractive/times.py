@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = re.compile(
     rf"\b(?P<name>{'|'.join(f'{m[:3]}(?:{m[3:]})?' for m in _MONTHS)}|sept)\b\.?(?!\s+not)(?:\s+(?P<year>(?:19|20)\d\d))?"
 )
-_ZH_MONTH = re.compile(r"(?:(?P<year>(?:19|20)\d\d)\s{0,2}年\s{0,2})?(?P<month>1[0-2]|[1-9])\s{0,2}月份?")
+_ZH_MONTH = re.compile(
+    r"(?:(?P<year>(?:19|20)\d\d)\s{0,2}年\s{0,2})?(?P<month>1[0-2]|[1-9])\s{0,2}(?:月份?|(?=[到至~–-]\s?\d{1,2}\s?月))"
+)
 _QUARTER = re.compile(
-    r"\bQ(?P<q>[1-4])\b(?:\s*(?P<year>(?:19|20)\d\d))?|(?:(?P<zyear>(?:19|20)\d\d)\s*年)?第?(?P<z>[一二三四])季度|\b(?P<o>first|second|third|fourth)\s+quarter\b",
+    r"\bQ(?P<q>[1-4])\b(?:\s*(?P<year>(?:19|20)\d\d))?|(?:(?P<zyear>(?:19|20)\d\d)\s*年)?第?(?P<z>[一二三四])季度|\b(?P<o>first|second|third|fourth)\s+(?:quarter\b|(?=(?:to|and)\s(?:the\s)?\w+\squarter\b))",
     re.I,
 )
 YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]*\d)")
-_BETWEEN = re.compile(r"\b(?:between|from)\b|从|自|至|到|以来|\bto\b|\bsince\b|[–-]", re.I)
+_TO = re.compile(r"\s*(?:(?:up\s+)?(?:to|till?|until|through)(?:\s+the)?|[到至–—~-])\s*", re.I)
+_OR = re.compile(r"\s*(?:and|[和与到至])(?:\s+the)?\s*", re.I)
+_BETWEEN = re.compile(r"\bbetween(?:\s+the)?\s*$|在$|介于$", re.I)
+"""Match what is between the ends of a span, and before it: `between May and July`."""
+_OF = re.compile(r"\s*(?:of|in|,)?\s*")
 _NEAR = 40
 """Characters around a time that may say how it is meant."""
 _AFTER = re.compile(r"\b(?:after|later than)\s*$", re.I)
@@ -32,6 +40,24 @@ class Period(Struct, frozen=True):
     how: str = "="
     start: int = 0
     end: int = 0
+
+
+@cache
+def _months() -> dict[str, int]:
+    """Return the numbers of months by their names in the languages of headings, in lower case (CLDR)."""
+    from babel import Locale
+
+    forms = (
+        Locale(each).months["format"][width]
+        for each in ("en", "de", "fr", "es", "it", "nl", "pt", "zh")
+        for width in ("wide", "abbreviated")
+    )
+    return {name.lower().rstrip("."): number for names in forms for number, name in names.items()}
+
+
+def month_of(text: str) -> int:
+    """Return the number of the month that a cell names; 0 if it names none."""
+    return _months().get(text.strip().lower().rstrip("."), 0)
 
 
 def _around(text: str, match: re.Match[str]) -> tuple[str, str]:
@@ -75,9 +101,21 @@ def periods(text: str) -> list[Period]:
     for match in YEAR.finditer(text):
         if match.start() not in taken:
             add(match.group(), match)
-    return sorted(found, key=lambda each: each.start)
+    return _joined(text, sorted(found, key=lambda each: each.start))
 
 
-def spans(text: str) -> bool:
-    """Return whether a question names a span of time by its ends."""
-    return _BETWEEN.search(text) is not None
+def _joined(text: str, found: list[Period]) -> list[Period]:
+    """Return times with a month and its year as one, and the two ends of a span as its first and last time."""
+    joined: list[Period] = []
+    for each in found:
+        last = joined[-1] if joined else None
+        if last and last.text[0] == "-" != each.text[0] and _OF.fullmatch(text, last.end, each.start):
+            joined[-1] = replace(last, text=f"{each.text[:4]}{last.text}", end=each.end)
+        else:
+            joined.append(each)
+    if len(joined) == 2 and {each.how for each in joined} == {"="}:
+        first, last = joined
+        between = _BETWEEN.search(text[: first.start]) and _OR.fullmatch(text, first.end, last.start)
+        if between or _TO.fullmatch(text, first.end, last.start):
+            return [replace(first, how=">="), replace(last, how="<=")]
+    return joined

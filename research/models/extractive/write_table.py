@@ -50,6 +50,7 @@ _WORDS = {
         "grew": "The {what} of **{name}** changed by **{percent}** ({change}), {span}{where} [{n}].",
         "grew_all": "The {what}{where} changed by **{percent}** ({change}), {span} [{n}].",
         "grew_top": "**{name}** has {which} growth of {what}{where}: **{percent}** ({change}), {span} [{n}].",
+        "span_of": "from {a} to {b}",
         "span": "from {a} in {s} to {b} in {e}",
         "used": "Calculated from {cells}.",
         "read": "Read from {cells}.",
@@ -101,6 +102,7 @@ _WORDS = {
         "grew": "{where}**{name}**的{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_all": "{where}{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_top": "{where}**{name}**的{what}增幅{which}：**{percent}**（{change}），{span} [{n}]。",
+        "span_of": "{a}至{b}",
         "span": "从{s}的{a}到{e}的{b}",
         "used": "由{cells}计算得出。",
         "read": "取自{cells}。",
@@ -253,6 +255,9 @@ class _Sentences:
         plan, signs = self.plan, _SIGNS[self.language]
         if not (plan.time and plan.periods) or plan.wide or plan.operation == "growth":
             return ""
+        if [each.how for each in plan.periods] == [">=", "<="]:
+            first, last = (dated(each.text, self.language) for each in plan.periods)
+            return self.w["span_of"].format(a=first, b=last)
         times = [f"{signs[each.how]} {dated(each.text, self.language)}".lstrip() for each in plan.periods]
         return self.w["any"].join(times)
 
