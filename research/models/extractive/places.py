@@ -34,6 +34,8 @@ class Mention(Struct, frozen=True):
     """Whether the name was misspelt."""
 
 
+LANGUAGES = ("en", "de", "fr", "es", "it", "nl", "pt", "zh")
+"""Languages in which cells name countries and months."""
 _SHARED = {
     "congo": ("Democratic Republic of the Congo", "Republic of the Congo"),
     "congos": ("Democratic Republic of the Congo", "Republic of the Congo"),
@@ -150,6 +152,20 @@ def usual(name: str) -> str | None:
     """Return the name of a country that sources use; None if it is not the name of a country."""
     plain = re.sub(r"'s?$", "", name.lower().replace("’", "'")).removeprefix("the ")
     return _known().get(plain) or _known().get(f"the {plain}") or _known().get(plain.removesuffix("s"))
+
+
+@cache
+def _at_home() -> dict[str, str]:
+    """Return the usual names of countries by those in the languages of headings, in lower case (CLDR)."""
+    from babel import Locale
+
+    territories = [Locale(language).territories for language in LANGUAGES]
+    return {name.lower(): named(code) for each in territories for code, name in each.items() if len(code) == 2}
+
+
+def home_of(cell: str) -> str:
+    """Return the name that sources use of the country that a cell names in some language; empty if it names none."""
+    return _at_home().get(cell.strip().lower(), "")
 
 
 def _exact(text: str, lower: str, pattern: re.Pattern[str]) -> Iterator[Mention]:

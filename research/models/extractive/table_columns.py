@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
+from research.models.extractive.places import home_of, mentions
 from research.models.extractive.similarity import cosine
 from research.models.extractive.table_reading import PColumn, PTable
+from research.models.extractive.table_units import is_money
 from research.text import STOP_WORDS, has_cjk, tokens
 
 _CONNECTING = STOP_WORDS | frozenset(tokens(" ".join(STOP_WORDS)))
@@ -22,7 +24,11 @@ _PREFIX = 4
 _LETTER = r"[^\W\u4e00-\u9fff]"
 """What a word may not go on with; a Chinese character may follow an English name."""
 _YES, _NO = ("yes", "y", "true", "是", "有", "✓"), ("no", "n", "false", "否", "无", "✗")
+_MONEY = ("money", "钱")
 _NOT = re.compile(r"\b(?:not|never|without|un(?=cancel|paid))\b|n['’]t\b|没有?|未|非", re.I)
+_DENIED = re.compile(r"\b(?:not|never|no|without)\s(?:(?:an?|been|yet|have|has|any)\s)*$|n['’]t\s(?:\w+\s)?$", re.I)
+_SAID = 0.75
+"""Least cosine of a word and the name of a column whose empty cells it denies."""
 _WHERE_FROM = re.compile(r"\b(?:from|leaving|out of)\s+(?:the\s+)?$|从\s*$", re.I)
 _WHERE_TO = re.compile(r"\b(?:to|into|for|reach(?:ed|ing)?)\s+(?:the\s+)?$|[到至往]\s*$", re.I)
 _ORIGIN = re.compile(r"origin|from|source|depart|sender|start|出发|始发|起", re.I)
@@ -32,7 +38,7 @@ GENERIC = frozenset(
     "year month day week quarter monthly annual yearly daily weekly quarterly overall total individual single whole per each "
     "every across recorded measured according given over time period average mean median sum combined together rate level "
     "between during while within since until after before above below under than did does has had get got go went come came "
-    "people person much many most least highest lowest percent percentage show list name give compare largest biggest "
+    "people person much many most least highest lowest percent percentage part show list name give compare largest biggest "
     "greatest top best maximum max minimum min fewest smallest fastest slowest more higher larger bigger less lower smaller "
     "fewer grow grew grown growing growth increase increased rise rose change changed decline declined fall drop dropped "
     "最高 最低 最多 最少 最大 最小 最快 最慢 增长 增加 上升 下降 减少 变化 "
@@ -67,6 +73,7 @@ class Filter(Struct, frozen=True):
 
     column: PColumn
     value: str
+    """Empty for cells without one."""
     start: int
     end: int
 
@@ -94,7 +101,7 @@ def same(word: str, other: str) -> bool:
 
 def likeness(word: str, column: PColumn) -> float:
     """Return how well a word names a column: 1 for a word of its name, a cosine for one with its meaning, or 0."""
-    if any(same(word, each) for each in column.words):
+    if any(same(word, each) for each in column.words) or (word in _MONEY and is_money(column.unit)):
         return 1.0
     if apart(word, column.name) or _BEYOND.match(word):
         return 0.0
@@ -169,7 +176,8 @@ def filters(text: str, table: PTable) -> list[Filter] | None:
         elif not rivals:
             kept.append(each)
     kept += filter(None, [_in_part(text, column, kept) for column in table.of_type("text")])
-    return [*kept, *_flags(text, table, kept)]
+    kept += _flags(text, table, kept)
+    return [*kept, *_empty(text, table, kept)]
 
 
 def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> Filter | None:
@@ -199,12 +207,13 @@ def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
     if is_flag(value):
         return []
     if has_cjk(value):
-        return [match.span() for match in re.finditer(re.escape(value), text)] if len(value) > 1 else []
+        places = [match.span() for match in re.finditer(re.escape(value), text)] if len(value) > 1 else []
+        return places or _abroad(text, value)
     plural = "(?:(?:n|an|ian)?s?|e?s|['’]s)?" if len(value) > 2 and not value[-1].isdigit() else ""
     pattern = re.compile(rf"(?<!{_LETTER}){re.escape(value)}{plural}(?!{_LETTER})", re.IGNORECASE)
     places = [match.span() for match in pattern.finditer(text)]
     if len(value) > 2 and not value.isdigit():
-        return places or _folded(text, value)
+        return places or _folded(text, value) or _abroad(text, value)
     if value.isupper() and not text.isupper():  # *IT* is no pronoun
         return [(a, b) for a, b in places if text[a : a + len(value)] == value]
     heads = column.words
@@ -214,6 +223,12 @@ def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
         if any(same(word, head) for word in words_of(text[max(0, a - 25) : a])[-2:] for head in heads)
         or (has_cjk(text) and column.name in text)
     ]
+
+
+def _abroad(text: str, value: str) -> list[tuple[int, int]]:
+    """Return where a country is named in another way than in its cell: `German` for `Deutschland`."""
+    country = home_of(value)
+    return [each.place for each in mentions(text) if each.names == (country,)] if country else []
 
 
 def _folded(text: str, value: str) -> list[tuple[int, int]]:
@@ -234,6 +249,19 @@ def _told_apart(text: str, one: Filter, other: Filter) -> Filter | None:
     near = text[max(0, one.start - 30) : one.end + 20]
     named = [each for each in (one, other) if any(same(w, own) for w in words_of(near) for own in each.column.words)]
     return named[0] if len(named) == 1 else None
+
+
+def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]:
+    """Yield filters on the empty cells of columns that the question denies: `unpaid` where `paid on` is empty."""
+    columns = [each for each in table.columns if each.blank and not any(each is other.column for other in kept)]
+    for match in re.finditer(r"(?:still )?([^\W\d_]+)" if columns else r"(?!)", text):
+        word = match[1].lower()
+        bare = word.removeprefix("un")
+        denied = bare != word or _DENIED.search(text[: match.start()])
+        for column in columns:
+            if denied and len(bare) > 3 and likeness(bare, column) >= _SAID:
+                yield Filter(column, "", *match.span())
+                return
 
 
 def _flags(text: str, table: PTable, kept: Sequence[Filter]) -> list[Filter]:

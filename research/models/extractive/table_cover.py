@@ -13,7 +13,7 @@ from research.models.extractive.table_meant import Meant
 from research.models.extractive.table_nouns import added, names_of_rows
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import SYNONYMS, means
-from research.models.extractive.table_units import unit_of
+from research.models.extractive.table_units import is_money, unit_of
 from research.text import has_cjk
 
 _WORD = (
@@ -30,7 +30,8 @@ _LIGHT = frozenset(
     "work live keep take took taken use used go went gone carry hold contain belong include exist happen put find found see "
     "note tell please know want need come gain receive get obtain done offer list record measure register report count add "
     "start end there both number figure all together altogether one two three four five six seven eight nine ten second "
-    "third fourth fifth ascending descending often among through via throughout place made make show shown".split()
+    "third fourth fifth ascending descending often among through via throughout bring brought place made make "
+    "show shown".split()
 )
 """Words that do not say what is asked for."""
 _BEYOND = re.compile(
@@ -80,7 +81,9 @@ def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = Fals
         said.DIFFERENCE.search(meant.text) and not compares
     ):
         return [meant.text]
-    if negated and not any(abs(each.start - negated.end()) < 12 and _flag(each.column) for each in meant.found or ()):
+    if negated and not any(
+        abs(each.start - negated.end()) < 12 and (not each.value or _flag(each.column)) for each in meant.found or ()
+    ):
         said_no = meant.text[negated.start() : negated.end() + 2]  # 不满 of the column 不满意人数
         if not any(said_no in each.name for each in columns):
             return [negated.group()]
@@ -144,8 +147,9 @@ def _known_figure(figure: str, meant: Meant, columns: Sequence[PColumn]) -> bool
 def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     """Return the words that name the rows or what is asked of them."""
     key = meant.table.of_type("text")[:1]
-    names = [word for column in (*columns, *key) for word in column.words]
+    names = [word for column in (*columns, *key) for word in (*column.words, column.said.lower())]
     units = [word for column in columns for word in words_of(column.unit)]
+    units += ["money"] if any(is_money(column.unit) for column in columns) else []
     short = {unit_of(column.unit) for column in columns if column.unit}
     units += [word for word in words_of(meant.text) if unit_of(word) in short]
     counted = [word for word in meant.noun()[:1] if meant.names_rows(word)]
@@ -198,7 +202,7 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     names = [
         *(column.name for column in (*columns, *meant.table.of_type("text")[:1])),
         *meant.head,
-        *filter(None, [meant.kind]),
+        *filter(None, [meant.kind, meant.taken]),
     ]
     names += [word for group in SYNONYMS for word in group if not group.isdisjoint(names)]
     if meant.wide and not meant.kind:  # the title says what the figures are: 销售额 of the sheet 销售

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from msgspec.structs import replace
 
@@ -250,8 +251,13 @@ class Meant:
             persons = self._persons()
             return persons[0] if len(persons) == 1 else None
         match = match or _OPENING.search(self.text)
-        words = words_of(next((each for each in match.groups() if each), "")) if match else []
-        texts = self.table.of_type("text")
+        behind = next((each for each in match.groups() if each), "") if match else ""
+        words, texts = words_of(behind), self.table.of_type("text")
+        if has_cjk(behind):  # 采购单号 of 哪些采购单有…
+            shared = [len(commonprefix([each.name, behind])) for each in texts]
+            if shared and max(shared) > 1 and shared.count(max(shared)) == 1:
+                self.taken = behind[: max(shared)]
+                return texts[shared.index(max(shared))]
         for word in words[:2]:
             named = [column for column in texts if any(same(word, own) for own in column.words) or word == column.name]
             if len(named) == 1:

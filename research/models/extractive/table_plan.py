@@ -414,7 +414,7 @@ _FIGURE = re.compile(
 )
 """What asks for names, and what asks for a figure."""
 _PARTS = re.compile(
-    r"\b((new|net|lost|sold|won|[^\W\d_]{3,12}(?=ed\b)|cancel|unpaid|planned|expected|target|previous|return|refund|reject|"
+    r"\b((new\b|net\b|lost|sold|won|[^\W\d_]{3,12}(?=ed\b)|cancel|unpaid|planned|expected|target|previous|return|refund|reject|"
     r"(?:min|max)(?:imum)?(?=[ .])|failed|remaining))",
     re.I,
 )

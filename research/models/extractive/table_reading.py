@@ -23,6 +23,7 @@ _MONTH = re.compile(r"^(?:month|monat|mois|mes|mese)\b|^月份? ", re.I)
 """Matches the name of a column of the numbers of months."""
 _VALUES = re.compile(r", (?:(?P<all>values)|(?P<many>[\d,]+) values such as): (?P<values>.*?)(?:, \d+ blank)?$")
 _RANGE = re.compile(r"(?:^|, )(?P<low>[-\d][-\d.,:Q ]*?) to (?P<high>[-\d][-\d.,:Q ]*?)(?:, \d+ blank)?$")
+_BLANK = re.compile(r", ([\d,]+) blank$")
 _HEAD = re.compile(
     r"^\[(?P<n>\d+)\] (?P<title>.+)\n<(?P<url>\S+)>\n> Result of (?P<sql>.*)\n(?P<rows>(?:> \|.*(?:\n|$))*)", re.M
 )
@@ -42,6 +43,8 @@ class PColumn(Struct, frozen=True, dict=True):
     """How many different values it has."""
     low: str = ""
     high: str = ""
+    blank: int = 0
+    """How many of its cells are empty."""
 
     @property
     def said(self) -> str:
@@ -120,7 +123,18 @@ def _column(line: str) -> PColumn | None:
         )
     if _MONTH.search(f"{match['name']} {unit}") and low.isdigit() and high.isdigit() and 0 < int(low) <= int(high) < 13:
         return PColumn(match["sql"], match["name"], "month", "", (), different, f"-{int(low):02}", f"-{int(high):02}")
-    return PColumn(match["sql"], match["name"], match["type"], unit, listed, different, low, high)
+    blank = _BLANK.search(rest)
+    return PColumn(
+        match["sql"],
+        match["name"],
+        match["type"],
+        unit,
+        listed,
+        different,
+        low,
+        high,
+        int(blank[1].replace(",", "")) if blank else 0,
+    )
 
 
 def asked_of(evidence: Evidence, about: str) -> Step | None:

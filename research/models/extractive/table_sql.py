@@ -114,12 +114,13 @@ def _values(plan: Plan) -> list[str]:
     columns: dict[str, dict[str, None]] = {}
     for each in plan.filters:
         columns.setdefault(each.column.sql, {})[each.value] = None
-    return [
-        f"{column} = {text(next(iter(values)))}"
-        if len(values) == 1
-        else f"{column} IN ({', '.join(map(text, values))})"
-        for column, values in columns.items()
-    ]
+    return [_equal(column, list(values)) for column, values in columns.items()]
+
+
+def _equal(column: str, values: Sequence[str]) -> str:
+    if not values[0]:
+        return f"{column} IS NULL"
+    return f"{column} = {text(values[0])}" if len(values) == 1 else f"{column} IN ({', '.join(map(text, values))})"
 
 
 def _limits(plan: Plan) -> list[str]:

@@ -36,6 +36,13 @@ _WRITTEN = (
 UNITS = {word: words.split()[0] for words in _WRITTEN for word in words.split()}
 """The short form of each way to write a unit."""
 
+_MONEY = frozenset(("eur", "usd", "gbp", "cny", "万元"))
+
+
+def is_money(unit: str) -> bool:
+    """Return whether a unit is a currency."""
+    return unit_of(unit) in _MONEY
+
 
 def unit_of(text: str) -> str:
     """Return the short form of a unit; another text in small letters."""

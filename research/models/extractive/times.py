@@ -8,6 +8,8 @@ from functools import cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research.models.extractive.places import LANGUAGES
+
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = re.compile(
     rf"\b(?P<name>{'|'.join(f'{m[:3]}(?:{m[3:]})?' for m in _MONTHS)}|sept)\b\.?(?!\s+not)(?:\s+(?P<year>(?:19|20)\d\d))?"
@@ -47,11 +49,7 @@ def _months() -> dict[str, int]:
     """Return the numbers of months by their names in the languages of headings, in lower case (CLDR)."""
     from babel import Locale
 
-    forms = (
-        Locale(each).months["format"][width]
-        for each in ("en", "de", "fr", "es", "it", "nl", "pt", "zh")
-        for width in ("wide", "abbreviated")
-    )
+    forms = (Locale(each).months["format"][width] for each in LANGUAGES for width in ("wide", "abbreviated"))
     return {name.lower().rstrip("."): number for names in forms for number, name in names.items()}
 
 

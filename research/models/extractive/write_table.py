@@ -61,6 +61,7 @@ _WORDS = {
         "is": "{c} is {v}",
         "has": "{c} {v}",
         "any": " or ",
+        "empty": "empty",
         "join": ", ",
         "table": "Result",
         "figures": "the figures",
@@ -113,6 +114,7 @@ _WORDS = {
         "is": "{c}为{v}",
         "has": "{c}为{v}",
         "any": "或",
+        "empty": "空",
         "join": "、",
         "table": "结果",
         "figures": "数值",
@@ -228,7 +230,7 @@ class _Sentences:
         columns: dict[str, dict[str, None]] = {}
         filters = self.plan.filters if self.plan.operation != "difference" else ()
         for each in sorted(filters, key=lambda each: each.start):
-            columns.setdefault(each.column.said, {})[each.value] = None
+            columns.setdefault(each.column.said, {})[each.value or self.w["empty"]] = None
         return {name: self.w["any"].join(values) for name, values in columns.items()}
 
     def _limits(self) -> list[str]:
@@ -243,8 +245,9 @@ class _Sentences:
 
     def _where(self) -> str:
         columns = self._chosen()
-        named = [value for value in columns.values() if not is_flag(value)]
-        parts = [self.w["is"].format(c=name, v=value) for name, value in columns.items() if is_flag(value)]
+        stated = {name: value for name, value in columns.items() if is_flag(value) or value == self.w["empty"]}
+        named = [value for name, value in columns.items() if name not in stated]
+        parts = [self.w["is"].format(c=name, v=value) for name, value in stated.items()]
         parts += self._limits()
         told = self.w["for"].format(all=self.w["and"].join(named)) if named else ""
         told += self.w["when"].format(all=self._times()) if self._times() else ""
