@@ -326,7 +326,8 @@ def _calculated(
             reason = because("the source lists its neighbours")
             return _Found("supported" if holds else "contradicted", (reason,), _lines(lists))
         meant = inputs_of(said, cells)
-        formula = compare(said, meant) if accounted(said, meant, spoken(*OPERATIONS)) else None
+        each = accounted(said, meant, spoken("high", "low", "compared")) and not says("sum", said.text)
+        formula = compare(said, meant) if each else None
         if formula == "" and denied(said, meant):
             both = ", ".join(f"{cell.names[0]} {cell.quantity.written}" for cell in meant)
             return _Found("contradicted", (because("the source gives {figure}", figure=both),), _lines(meant))

@@ -52,6 +52,8 @@ _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re
 _MONEY = ("usd", "eur", "gbp", "cny", "jpy")
 _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
+_THAN = re.compile(r"比([^比，。；]{1,40}?)更?([高多大长低少小短])(?=[。！]?\s*$)")
+"""How a Chinese comparison ends, `比法国大`, which says the same as `大于法国`."""
 _LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
 _PLAIN = re.compile(r"[a-z\d]")
 _LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
@@ -355,7 +357,7 @@ class Told(Struct, frozen=True):
 
 def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     """Read a claim.  In a Chinese claim, terms of the glossary and names of places are those of English labels."""
-    text = re.sub(r"`[^`]*`", " ", claim)
+    text = _THAN.sub(r"\2于\1", re.sub(r"`[^`]*`", " ", claim))
     if any("population" in cell.label for cell in cells):
         text = _people().sub(lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else _PEOPLE, text)
     parts = [part for title in titles for part in re.split(" · |, ", title)]
