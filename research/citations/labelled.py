@@ -390,6 +390,7 @@ def _english(names: tuple[str, ...]) -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the English of Chinese labels, cities and names, and a pattern that prefers the longest: 罗马尼亚 to 罗马."""
     found = {term: name for name, term in terms("city").items()} | english_labels()
     found |= {term: term for term in listed("per") if len(term) > 2 and has_cjk(term)}  # not the 人口 of 人口密度
+    found |= {term: "border" for term in listed("borders") if has_cjk(term)}
     found |= {term: name for name in names for term in chinese_places(name)}
     return found, re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
 

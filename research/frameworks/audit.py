@@ -335,8 +335,8 @@ class _Trial:
         if found.verdict == "no_source" and self._searcher:
             found = replace(found, reason=say("nothing that was found says so or denies it"))
         if found.verdict in ("no_source", "unverified"):
-            quotes = [*((each.n, each.quote) for each in citations), *((n, ledger[n].quote) for n in self._near[place])]
-            found = beside_closest(found, ((ledger[n].title, quote) for n, quote in quotes))
+            near = [n for n in dict.fromkeys([*beside, *self._near[place]]) if n in ledger]
+            found = beside_closest(found, [(ledger[n].title, ledger[n].quote) for n in near])
         if len(beside) < 2:
             return found
         alone = {n: check_claim(found.text, [ledger[n]])[0] for n in beside[:_BESIDE]}

@@ -206,6 +206,23 @@ def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_docum
 
 
 @pytest.mark.parametrize(
+    ("statement", "passage"),
+    [
+        ("France borders Poland.", "Geography”: “Land boundaries, border countries"),
+        ("France does not border Germany.", "Geography”: “Land boundaries, border countries"),
+        ("法国与波兰接壤。", "Geography”：“Land boundaries, border countries"),
+        ("蒙古的人口比新加坡多一倍。", "People and Society”：“Population, total"),
+        ("Germany won the World Cup last year.", ""),
+    ],
+)
+def test_the_closest_passage_has_the_rare_words_of_an_open_statement(
+    statement: str, passage: str, bench: Workbench
+) -> None:
+    (each,) = audit(statement, workbench=bench).statements.values()
+    assert passage in each.reason and bool(passage) == ("“" in each.reason), each.reason
+
+
+@pytest.mark.parametrize(
     ("statement", "verdict"),
     [
         ("Germany borders Poland.", "supported"),
