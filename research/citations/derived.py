@@ -57,10 +57,11 @@ def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     most = max((len(cell.label) for cell in scope), default=0)
     scope = [cell for cell in scope if len(cell.label) == most]
     names = mentioned(claim.text, scope)
-    years = claim.years or tuple(
-        {max((cell.year for cell in scope if name in cell.names), default=0) for name in names}
-    )
-    pairs = [(name, year) for name in names for year in dict.fromkeys(years)]
+    latest = {name: max((cell.year for cell in scope if name in cell.names), default=0) for name in names}
+    years = dict.fromkeys(claim.years or latest.values())
+    pairs = [(name, year) for name in names for year in years]
+    if not claim.years and any(cell.rank for cell in scope):  # a ranking has the latest figure of each
+        pairs = [*latest.items()]
     found = [[cell for cell in scope if name in cell.names and cell.year == year] for name, year in pairs]
     one_measure = len({cell.label for cell in scope}) == 1
     # a line may be read twice

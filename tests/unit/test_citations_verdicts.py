@@ -587,6 +587,16 @@ def test_a_spoiled_claim_about_a_ranking_is_not_ticked(claim: str) -> None:
     assert check(claim, RANKINGS)[-1].status not in HOLDS
 
 
+@pytest.mark.parametrize(
+    ("names", "holds"), [("Nigeria, Ethiopia and Niger", True), ("Nigeria, Niger and Ethiopia", False)]
+)
+def test_a_ranking_that_has_the_latest_year_of_each_country_orders_them(names: str, holds: bool) -> None:
+    mixed = AFRICA.replace("121,372,632 (2025", "121,372,632 (2024")
+    source = Source(2, "library://factbook/comparison/population-africa", RANKINGS[1].title, mixed)
+    (found,) = check_claim(f"{names} have the largest total population in Africa.", [source])
+    assert (found.status in HOLDS) == holds, found
+
+
 def test_the_quote_of_a_counted_part_is_the_whole_line() -> None:
     (found,) = check("Population, total in Africa: 3 of 3 countries have a figure, 2025 [2].", RANKINGS)
     assert found.quote == AFRICA.split("\n")[0]
