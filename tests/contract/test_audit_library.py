@@ -42,7 +42,7 @@ def test_our_own_export_is_checked_without_an_unresolved_reference(
     said = "\n".join(each.text for each in checked.statements.values() if each.verdict == "supported")
     everything = "\n".join(each.text for each in checked.statements.values())
     assert "✓" not in said and not re.search(
-        "tokens:|Recipe:|配方|citations checked|条论断|Page 1|第 1 页|Subject Year", everything
+        "tokens:|Recipe:|配方|citations checked|条陈述|Page 1|第 1 页|Subject Year", everything
     )
 
 
