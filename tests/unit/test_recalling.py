@@ -327,6 +327,18 @@ def test_a_name_similar_to_a_recalled_one_does_not_match_it() -> None:
     ]
 
 
+def test_a_row_is_kept_with_the_heads_of_its_columns_and_without_the_passage_that_it_rests_on() -> None:
+    quote = "Brunei (rank 18, lowest): 7,000 (2025 est.)"
+    row, head = "18 | Brunei | 7,000 | 2025 est.", "| Rank | Country | Live births | Year |\n|---|---|---|---|"
+    report = f"{head}\n| {row} [1] |\n\n### Evidence\n\n- Country comparison · Live births: “{quote}” [1]\n"
+    citations = tuple(
+        Citation(1, claim, "supported", quote) for claim in (row, f"Country comparison · Live births: “{quote}”")
+    )
+    sources = {1: [Source(1, "library://factbook/comparison/births", "Country comparison · Live births", quote)]}
+    view = RunView(run="r", status="completed", outcome="answered", report=report, sources=sources, citations=citations)
+    assert [each.text for each in supported_findings(view)] == ["Rank: 18, Brunei, Live births: 7,000, Year: 2025 est."]
+
+
 def test_a_statement_with_several_sources_is_kept_once_and_names_them_all(memory: Open) -> None:
     figures = {1: ("China", "14,500"), 2: ("Japan", "29,751"), 3: ("France", "4,853")}
     sources = {
