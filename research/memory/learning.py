@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from research.citations import cited, statements, without_marks
 from research.citations.checking import rowed
+from research.citations.labelled import label_of, told
 from research.errors import ConfigError
 from research.events.view import RunView, stated
 from research.memory import Entry
-from research.text import clip, language_of
+from research.text import clip, language_of, line_tokens
 from research.types import HOLDS, Citation, Source
 
 MAX_PASSAGES = 200
@@ -64,7 +65,14 @@ def _supported(view: RunView) -> list[Citation]:
         each for each in view.citations if each.status in HOLDS and each.n in view.sources and each.claim in read
     ]
     # A claim that begins with a comma is a fragment of a sentence and means nothing by itself.
-    return [each for each in supported if not _FRAGMENT_START.match(each.claim)]
+    return [each for each in supported if not _FRAGMENT_START.match(each.claim) and _measured(view, each)]
+
+
+def _measured(view: RunView, citation: Citation) -> bool:
+    """Return whether a claim that follows by calculation names what was measured: not `The difference is 4.6 %`."""
+    label = line_tokens(label_of(citation.quote.partition("\n")[0]))
+    said = told(citation.claim, (), [each.title for each in view.sources[citation.n]]).text
+    return citation.status != "calculated" or not label or bool(label & line_tokens(said))
 
 
 def everything(view: RunView) -> tuple[Entry, ...]:
