@@ -87,6 +87,17 @@ def english_labels() -> dict[str, str]:
     return {term.rstrip("额量").removeprefix("总"): label for term, label in found.items()} | found
 
 
+def labels_in(text: str) -> list[str]:
+    """Return the English labels of the terms that a Chinese text contains.
+
+    >>> labels_in("法国面积")
+    ['Area, total']
+    """
+    labels = english_labels()
+    terms = "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
+    return [labels[term] for term in re.findall(terms, text)]
+
+
 @lru_cache(maxsize=4_096)
 def said(text: str) -> frozenset[str]:
     """Return the terms for labels that a Chinese text contains; not those inside longer ones: 出生率 in 总和出生率."""

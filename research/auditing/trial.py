@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from research._util.said import say
 from research._util.sentences import sentences
 from research.citations import without_marks
+from research.citations.closest import closest
+from research.citations.labelled import told
 from research.citations.marks import Statement
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
 from research.quantities import Quantity, quantities
@@ -18,6 +20,8 @@ from research.text import clip, line_tokens
 from research.types import Citation
 
 QUOTED = 600
+_NEAR = 0.25
+"""Share of the words of a statement, the rare ones counting more, that a passage shown beside it has at least."""
 _ORDER: tuple[TrialVerdict, ...] = ("supported", "calculated", "contradicted", "unsupported", "partial", "unverified")
 
 
@@ -52,11 +56,14 @@ def judged(
 
 
 def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -> AuditedStatement:
-    """Return an open statement with the sentence that has most of its words, a third at least; `quotes` are below titles."""
-    own = line_tokens(found.text)
-    near = [(len(own & line_tokens(piece)), -len(piece), piece, title) for title, q in quotes for piece in sentences(q)]
-    shared, _, passage, title = max(near, default=(0, 0, "", ""))
-    if shared < max(2, len(own) / 3):
+    """Return an open statement with the sentence that has most of its words, rare ones counting more, if it has enough.
+
+    `quotes` are below titles, which may name the subject of the statement, but say nothing of it.
+    """
+    near = [(title, piece) for title, quote in quotes for piece in sentences(quote)]
+    goal = told(found.text, (), [title for title, _ in near]).text
+    title, passage, share = closest(goal, near)
+    if share < _NEAR or not line_tokens(goal) & line_tokens(passage):
         return found
     said = say("the closest passage is in “{title}”: “{passage}”", title=title, passage=clip(passage, QUOTED))
     return replace(found, reason="; ".join(filter(None, [found.reason, said])))

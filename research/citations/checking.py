@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research.citations.closest import closest
 from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, neighbours, per_unit
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
@@ -21,7 +22,7 @@ from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, compared, denies, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
-from research.text import has_cjk, line_tokens
+from research.text import has_cjk
 from research.types import HOLDS, Citation, Reason, Source, Verdict
 
 BY = "rules"
@@ -139,7 +140,9 @@ class _Checker:
         if status != "unverified" and n not in found.lines:
             spare = because("the other sources support this; this one adds nothing to it")
             status, reasons = "unverified", (spare if status in HOLDS else OPEN,)
-        quote = found.lines.get(n) or _nearest(found.text or claim, [line for page in own for line in page.lines])
+        quote = (
+            found.lines.get(n) or closest(found.text or claim, (("", line) for page in own for line in page.lines))[1]
+        )
         return Citation(n, claim, status, quote, one_line(reasons), BY, reasons=reasons)
 
     def find(self, claim: str, context: str, before: Sequence[Statement], pages: Sequence[_Page]) -> _Found:
@@ -174,12 +177,6 @@ class _Checker:
                 "the python tool printed {figure}, but the cited sources do not give its inputs", figure=printed.written
             ),
         )
-
-
-def _nearest(claim: str, lines: Sequence[str]) -> str:
-    """Return the line that has most words of a claim."""
-    own = line_tokens(claim)
-    return max(lines, key=lambda line: len(own & line_tokens(line)), default="")
 
 
 def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
@@ -326,7 +323,8 @@ def _calculated(
             reason = because("the source lists its neighbours")
             return _Found("supported" if holds else "contradicted", (reason,), _lines(lists))
         meant = inputs_of(said, cells)
-        formula = compare(said, meant) if accounted(said, meant, spoken(*OPERATIONS)) else None
+        each = accounted(said, meant, spoken("high", "low", "compared")) and not says("sum", said.text)
+        formula = compare(said, meant) if each else None
         if formula == "" and denied(said, meant):
             both = ", ".join(f"{cell.names[0]} {cell.quantity.written}" for cell in meant)
             return _Found("contradicted", (because("the source gives {figure}", figure=both),), _lines(meant))

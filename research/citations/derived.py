@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import fsum
 
 from msgspec.structs import replace
@@ -56,10 +57,11 @@ def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     most = max((len(cell.label) for cell in scope), default=0)
     scope = [cell for cell in scope if len(cell.label) == most]
     names = mentioned(claim.text, scope)
-    years = claim.years or tuple(
-        {max((cell.year for cell in scope if name in cell.names), default=0) for name in names}
-    )
-    pairs = [(name, year) for name in names for year in dict.fromkeys(years)]
+    latest = {name: max((cell.year for cell in scope if name in cell.names), default=0) for name in names}
+    years = dict.fromkeys(claim.years or latest.values())
+    pairs = [(name, year) for name in names for year in years]
+    if not claim.years and any(cell.rank for cell in scope):  # a ranking has the latest figure of each
+        pairs = [*latest.items()]
     found = [[cell for cell in scope if name in cell.names and cell.year == year] for name, year in pairs]
     one_measure = len({cell.label for cell in scope}) == 1
     # a line may be read twice
@@ -85,15 +87,34 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
 
 
 def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
-    """Return whether two countries that a claim calls neighbours are, and the lists that say so; None if none can tell.
+    """Return whether a country has all others that a claim says as neighbours, and the lists that say so; else None.
+
+    Of more than two it is told only if the verb or `with` stands behind the first: not of `Spain and Italy border France`.
+    """
+    found = [cell for cell in cells if says("border", cell.written) and cell.names]
+    listed = [replace(cell, names=(cell.item,)) for cell in found if cell.item]
+    own, *others = mentioned(claim.text, [*found, *listed]) or [""]
+    other = words(claim.text) - words(" ".join([own, *others])) - spoken("link", "border")
+    if not others or other or not says("border", claim.text):
+        return None
+    text = claim.text.casefold()
+    behind, *between = (
+        text[text.find(a) + len(a) : text.find(b)] for a, b in pairwise(map(str.casefold, [own, *others]))
+    )
+    if between and (not says("border", behind) or any(says("border", each) for each in between)):
+        return None
+    told = [_adjacent((own, each), found, cells) for each in others]
+    for each in told:
+        if each and not each[0]:
+            return each
+    return (True, [cell for each in told if each for cell in each[1]]) if all(told) else None
+
+
+def _adjacent(names: tuple[str, str], found: Sequence[Cell], cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
+    """Return whether two countries are neighbours, and the lists that say so; None if none can tell.
 
     It is denied only if neither is in the list of the other, and the lengths of each list add up to its total.
     """
-    found = [cell for cell in cells if says("border", cell.written) and cell.names]
-    names = mentioned(claim.text, found)
-    other = words(claim.text) - words(" ".join(names)) - spoken("link", "border")
-    if len(names) != 2 or other or not says("border", claim.text):
-        return None
     lists = {own: [cell for cell in found if cell.names[0] == own and cell.item] for own in names}
     for own, name in (names, names[::-1]):
         if held := [cell for cell in lists[own] if cell.item == name]:
@@ -114,12 +135,12 @@ def _ordered(claim: Told, cells: Sequence[Cell]) -> bool:
     """Return whether a word such as `than` stands between the names of two figures."""
     one, other = (cell.names[0].casefold() for cell in cells[:2])
     between, found, _ = claim.text.casefold().partition(one)[2].partition(other)
-    return bool(found) and says("compared", between)
+    return bool(found) and (says("exceeds", between) if has_cjk(claim.text) else says("compared", between))
 
 
 def denied(claim: Told, cells: Sequence[Cell]) -> bool:
     """Return whether the figures before and after a word such as `than` differ and can be compared."""
-    if len(cells) != 2 or has_cjk(claim.text):
+    if len(cells) != 2:
         return False
     a, b = (cell.quantity for cell in cells)
     alike = a.unit == b.unit and cells[0].year == cells[1].year and a.value != b.value and min(a.value, b.value) >= 0

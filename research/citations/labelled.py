@@ -52,6 +52,8 @@ _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re
 _MONEY = ("usd", "eur", "gbp", "cny", "jpy")
 _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
+_THAN = re.compile(r"比([^比，。；]{1,40}?)更?([高多大长低少小短])(?=[。！]?\s*$)")
+"""How a Chinese comparison ends, `比法国大`, which says the same as `大于法国`."""
 _LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
 _PLAIN = re.compile(r"[a-z\d]")
 _LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
@@ -355,7 +357,7 @@ class Told(Struct, frozen=True):
 
 def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     """Read a claim.  In a Chinese claim, terms of the glossary and names of places are those of English labels."""
-    text = re.sub(r"`[^`]*`", " ", claim)
+    text = _THAN.sub(r"\2于\1", re.sub(r"`[^`]*`", " ", claim))
     if any("population" in cell.label for cell in cells):
         text = _people().sub(lambda noun: noun.group() if _EACH.search(text[: noun.start()][-20:]) else _PEOPLE, text)
     parts = [part for title in titles for part in re.split(" · |, ", title)]
@@ -388,6 +390,7 @@ def _english(names: tuple[str, ...]) -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the English of Chinese labels, cities and names, and a pattern that prefers the longest: 罗马尼亚 to 罗马."""
     found = {term: name for name, term in terms("city").items()} | english_labels()
     found |= {term: term for term in listed("per") if len(term) > 2 and has_cjk(term)}  # not the 人口 of 人口密度
+    found |= {term: "border" for term in listed("borders") if has_cjk(term)}
     found |= {term: name for name in names for term in chinese_places(name)}
     return found, re.compile("|".join(map(re.escape, sorted(found, key=len, reverse=True))))
 

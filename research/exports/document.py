@@ -17,7 +17,7 @@ from research.citations import shelf
 from research.citations.marks import SYMBOLS
 from research.citations.reasons import told
 from research.events.events import Edited, ReportEdited
-from research.events.view import RunView, quotes, without_quotes
+from research.events.view import RunView, quotes, stated, without_quotes
 from research.exports.blocks import (
     UNSOURCED,
     Align,
@@ -255,8 +255,10 @@ def _outcome(view: RunView, say: Words) -> str:
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
     """Return the cited sources in the order of their numbers in the report."""
     citations: dict[int, list[Citation]] = {}
+    read = stated(view)
     for each in view.citations:
-        citations.setdefault(each.n, []).append(each)
+        if each.claim in read:
+            citations.setdefault(each.n, []).append(each)
     answered = view.outcome != "no_evidence"
     return tuple(
         _reference(source, quotes(view, source.n), citations.get(source.n, []), say, answered)

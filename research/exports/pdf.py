@@ -30,6 +30,8 @@ _FEW, _CLOSER = 4, 9.3
 """Pages up to which a last one that is nearly empty is avoided, and the size of the letters that does so."""
 _GAP = 3.0
 """Millimetres between columns."""
+_SOURCE: Final = 12.0
+"""Millimetres that the beginning of a reference needs."""
 _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
 """Font size of a heading in points, by level."""
 
@@ -60,12 +62,12 @@ class _Writer(Sheet):
             if not note.items:  # it says what the signs behind the marks mean
                 self.note(note.text)
         for each in document.charts:
-            self.heading(each.title, 2)
+            self.heading(each.title, 2, below=self._size(each.picture)[1])
             self.plot(each.picture)
             if each.table:
                 self.table(each.table)
         if document.references:
-            self.heading(say("References"))
+            self.heading(say("References"), below=_SOURCE)
             for source in document.references:
                 self.reference(source)
         if notes := [note for note in document.checked if note.items]:
@@ -75,7 +77,7 @@ class _Writer(Sheet):
                 self.items([[Span(item, code=note.addresses)] for item in note.items])
                 self.space(2)
         if document.plots or document.plots_left:
-            self.heading(say("Plots"))
+            self.heading(say("Plots"), below=max((self._size(plot)[1] for plot in document.plots[:1]), default=0.0))
             for plot in document.plots:
                 self.plot(plot)
             self.note(document.plots_left)
@@ -109,10 +111,10 @@ class _Writer(Sheet):
                 case Table():
                     self.table(block)
 
-    def heading(self, text: str, level: int = 1, spans: Sequence[Span] = ()) -> None:
+    def heading(self, text: str, level: int = 1, spans: Sequence[Span] = (), below: float = 0.0) -> None:
         size = _SIZES.get(level, SIZE)
         self.space(4)
-        self.need(size)  # room for the heading and some text below it
+        self.need(size + below)  # room for the heading and some text below it, or what is not broken there
         self.paper.start_section(self.clean(clip(text, 120)) or "—", level=0 if level == 1 else 1, strict=False)
         self.spans([replace(span, bold=True) for span in spans or [Span(text)]], size=size)
         self.space(1.2)
@@ -156,7 +158,7 @@ class _Writer(Sheet):
             self.item("•", partial(self.spans, spans))
 
     def reference(self, each: Reference) -> None:
-        self.need(12)
+        self.need(_SOURCE)
         self.paper.set_link(self._targets[each.n], y=self.paper.y, page=self.paper.page)
         self.item(f"[{each.n}]", partial(self._source, each))
         self.space(2.2)
@@ -170,17 +172,19 @@ class _Writer(Sheet):
             self.spans([Span(line)], size=SMALL)
         self.items([[Span(doubt)] for doubt in each.doubts])
 
-    def plot(self, plot: bytes) -> None:
+    def _size(self, plot: bytes) -> tuple[float, float]:
+        """Return the width and the height that a plot is drawn with."""
         from PIL import Image
 
         with Image.open(io.BytesIO(plot)) as picture:
             across, down = picture.size
-        wide = min(
-            self.width,
-            across * 25.4 / 110,
-            (self.paper.h - self.paper.t_margin - self.paper.b_margin - 5) * across / down,
-        )
-        self.need(wide * down / across)
+        high = self.paper.h - self.paper.t_margin - self.paper.b_margin - 25  # with a heading above it
+        wide = min(self.width, across * 25.4 / 110, high * across / down)
+        return wide, wide * down / across
+
+    def plot(self, plot: bytes) -> None:
+        wide, high = self._size(plot)
+        self.need(high)
         self.paper.image(io.BytesIO(plot), x=self.left, w=wide)
         self.space(3)
 

@@ -104,7 +104,7 @@ _CHINESE: Final = {
 
 _COUNTED: Final = {
     "request": "次请求",
-    "statement": "条论断",
+    "statement": "条陈述",
     "citation": "处引用",
     "sentence": "个句子",
     "address": "个网址",

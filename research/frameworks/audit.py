@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 from msgspec.structs import replace
 
+from research._util.glossary import labels_in
 from research._util.http import host_of
 from research._util.said import say, speaking
 from research.agent.context import Steps
@@ -24,7 +25,7 @@ from research.auditing.sums import miscounts
 from research.auditing.trial import beside_closest, judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import check_claim
-from research.citations.language import listed
+from research.citations.language import listed, says
 from research.citations.marks import named
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, LimitReached
@@ -45,6 +46,7 @@ MOST_STATEMENTS: Final = 2_000
 MOST_RESEARCHED: Final = 100
 """Statements for which the library is searched one by one."""
 _GOAL, _QUERY = 1_500, 200
+_BORDERS = "Land boundaries, border countries"
 _BESIDE = 4
 """Sources of a statement that are also compared with it one by one."""
 _ENDING = re.compile(r"(?<=\w)\.[a-z]\w{1,4}\b")
@@ -333,8 +335,8 @@ class _Trial:
         if found.verdict == "no_source" and self._searcher:
             found = replace(found, reason=say("nothing that was found says so or denies it"))
         if found.verdict in ("no_source", "unverified"):
-            quotes = [*((each.n, each.quote) for each in citations), *((n, ledger[n].quote) for n in self._near[place])]
-            found = beside_closest(found, ((ledger[n].title, quote) for n, quote in quotes))
+            near = [n for n in dict.fromkeys([*beside, *self._near[place]]) if n in ledger]
+            found = beside_closest(found, [(ledger[n].title, ledger[n].quote) for n in near])
         if len(beside) < 2:
             return found
         alone = {n: check_claim(found.text, [ledger[n]])[0] for n in beside[:_BESIDE]}
@@ -360,8 +362,11 @@ def _queries(text: str) -> list[str]:
     """Return what is searched for a statement: what it says of each of its names, as a comparison has two, else all of it."""
     name = "|".join(re.escape(each) for each in named(text) if content_tokens(each))
     names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
+    labels = [_BORDERS] if says("borders", text) else labels_in(text)
     if not 1 < len(names) < _BESIDE:
-        return [text]
+        return [" ".join([text, *labels])]
+    if labels:
+        return [" ".join([each, *labels]) for each in names]
     topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))
     said = ["population" if word in listed("population") else word for word in content_tokens(text) if word in topic]
     measured = [word for word in said if word not in listed("high") | listed("low")]

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.citations import cited
+from msgspec.structs import replace
+
+from research.citations import cited, statements, without_marks
+from research.citations.checking import rowed
+from research.citations.labelled import label_of, told
 from research.errors import ConfigError
-from research.events.view import RunView
+from research.events.view import RunView, stated
 from research.memory import Entry
-from research.text import clip, language_of
+from research.text import clip, language_of, line_tokens
 from research.types import HOLDS, Citation, Source
 
 MAX_PASSAGES = 200
@@ -48,15 +52,27 @@ def new_findings(view: RunView) -> tuple[Entry, ...]:
 def _findings(view: RunView, citations: Sequence[Citation]) -> tuple[Entry, ...]:
     """Return one finding for each statement, however many sources it cites."""
     cited_by: dict[str, list[Citation]] = {}
+    contexts = {without_marks(each.text): each.context for each in statements(view.report) if each.row}
     for citation in citations:
-        cited_by.setdefault(citation.claim, []).append(citation)
+        claim = rowed(citation.claim, contexts.get(citation.claim, ""))
+        cited_by.setdefault(claim, []).append(replace(citation, claim=claim))
     return tuple(dict.fromkeys(_finding(view, group) for group in cited_by.values()))
 
 
 def _supported(view: RunView) -> list[Citation]:
-    supported = [each for each in view.citations if each.status in HOLDS and each.n in view.sources]
+    read = stated(view)  # a passage that is quoted below an answer is with its statement
+    supported = [
+        each for each in view.citations if each.status in HOLDS and each.n in view.sources and each.claim in read
+    ]
     # A claim that begins with a comma is a fragment of a sentence and means nothing by itself.
-    return [each for each in supported if not _FRAGMENT_START.match(each.claim)]
+    return [each for each in supported if not _FRAGMENT_START.match(each.claim) and _measured(view, each)]
+
+
+def _measured(view: RunView, citation: Citation) -> bool:
+    """Return whether a claim that follows by calculation names what was measured: not `The difference is 4.6 %`."""
+    label = line_tokens(label_of(citation.quote.partition("\n")[0]))
+    said = told(citation.claim, (), [each.title for each in view.sources[citation.n]]).text
+    return citation.status != "calculated" or not label or bool(label & line_tokens(said))
 
 
 def everything(view: RunView) -> tuple[Entry, ...]:

@@ -115,7 +115,8 @@ def test_saved_findings_are_counted_with_a_link_to_the_memory(visit: Visit, know
     app = visit(known, run=FIRST)
     assert not app.exception
     kept = Workbench(load(home=known)).memory.count(Filters(runs=(FIRST,)))
-    assert kept and found(app) == [(f"Kept in memory: {kept} new findings", f"run={FIRST}")]
+    said = f"Kept in memory: {kept} new finding{'s' * (kept > 1)}"
+    assert kept and found(app) == [(said, f"run={FIRST}")]
     assert "Save" not in [button.label for button in app.button]
     assert "keeps findings" in texts(app)
     assert not app.get_by_key("rounds").get("code")

@@ -42,7 +42,7 @@ def test_our_own_export_is_checked_without_an_unresolved_reference(
     said = "\n".join(each.text for each in checked.statements.values() if each.verdict == "supported")
     everything = "\n".join(each.text for each in checked.statements.values())
     assert "✓" not in said and not re.search(
-        "tokens:|Recipe:|配方|citations checked|条论断|Page 1|第 1 页|Subject Year", everything
+        "tokens:|Recipe:|配方|citations checked|条陈述|Page 1|第 1 页|Subject Year", everything
     )
 
 
@@ -173,7 +173,7 @@ def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbenc
         ("Oslo is the capital of Norway. Oslo is the capital of Norway.", ["Oslo capital", "Norway capital"]),
         ("Brazil is smaller in area than Argentina.", ["Brazil area", "Argentina area"]),
         ("The United States is larger than Brazil.", ["United States larger", "Brazil larger"]),
-        ("巴西的面积比阿根廷小。", ["巴西 面积 小", "阿根廷 面积 小"]),
+        ("巴西的面积比阿根廷小。", ["巴西 Area, total", "阿根廷 Area, total"]),
         ("Trade rests on timber.", ["Trade rests on timber."]),
         ("Norway's coastline is 5,148 km [1].\n\n## References\n\n[1] Norway, CIA World Factbook",
          ["Norway", "Norway's coastline is 5,148 km."]),
@@ -206,6 +206,23 @@ def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_docum
 
 
 @pytest.mark.parametrize(
+    ("statement", "passage"),
+    [
+        ("France borders Poland.", "Geography”: “Land boundaries, border countries"),
+        ("France does not border Germany.", "Geography”: “Land boundaries, border countries"),
+        ("法国与波兰接壤。", "Geography”：“Land boundaries, border countries"),
+        ("蒙古的人口比新加坡多一倍。", "People and Society”：“Population, total"),
+        ("Germany won the World Cup last year.", ""),
+    ],
+)
+def test_the_closest_passage_has_the_rare_words_of_an_open_statement(
+    statement: str, passage: str, bench: Workbench
+) -> None:
+    (each,) = audit(statement, workbench=bench).statements.values()
+    assert passage in each.reason and bool(passage) == ("“" in each.reason), each.reason
+
+
+@pytest.mark.parametrize(
     ("statement", "verdict"),
     [
         ("Germany borders Poland.", "supported"),
@@ -213,7 +230,16 @@ def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_docum
         ("Germany borders Spain.", "contradicted"),
         ("Germany no longer borders Poland.", "no_source"),
         ("France borders Suriname.", "no_source"),  # by French Guiana, which the list leaves out
-        ("Germany borders Poland and Spain.", "no_source"),
+        ("Germany borders Poland and Spain.", "contradicted"),
+        ("Germany and Spain border France.", "no_source"),
+        ("法国与德国接壤。", "supported"),
+        ("蒙古与中国和俄罗斯接壤。", "supported"),
+        ("秘鲁与阿根廷接壤。", "contradicted"),
+        ("法国不与德国接壤。", "no_source"),
+        ("瑞典的面积比挪威大。", "calculated"),
+        ("挪威的面积比瑞典大。", "contradicted"),
+        ("日本的总面积是796,095平方公里。", "contradicted"),
+        ("Germany has more people than France and Italy together.", "no_source"),
         ("Chile has fewer people than Argentina.", "calculated"),
         ("Chile has more people than Argentina.", "contradicted"),
         ("Chile has fewer old people than Argentina.", "no_source"),

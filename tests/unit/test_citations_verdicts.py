@@ -587,6 +587,16 @@ def test_a_spoiled_claim_about_a_ranking_is_not_ticked(claim: str) -> None:
     assert check(claim, RANKINGS)[-1].status not in HOLDS
 
 
+@pytest.mark.parametrize(
+    ("names", "holds"), [("Nigeria, Ethiopia and Niger", True), ("Nigeria, Niger and Ethiopia", False)]
+)
+def test_a_ranking_that_has_the_latest_year_of_each_country_orders_them(names: str, holds: bool) -> None:
+    mixed = AFRICA.replace("121,372,632 (2025", "121,372,632 (2024")
+    source = Source(2, "library://factbook/comparison/population-africa", RANKINGS[1].title, mixed)
+    (found,) = check_claim(f"{names} have the largest total population in Africa.", [source])
+    assert (found.status in HOLDS) == holds, found
+
+
 def test_the_quote_of_a_counted_part_is_the_whole_line() -> None:
     (found,) = check("Population, total in Africa: 3 of 3 countries have a figure, 2025 [2].", RANKINGS)
     assert found.quote == AFRICA.split("\n")[0]
@@ -597,6 +607,15 @@ Exports - partners: Germany 13%, Italy 9% (2023)
 Imports - partners: Germany 15%, Italy 8% (2023)
 Area, total: 643,801 sq km"""
 LISTED = Source(9, "library://factbook/france/geography", "France · Geography", LISTS)
+_BORDERS = "Land boundaries, border countries: "
+NORTH = [
+    Source(n, f"library://factbook/{name.lower()}/geography", f"{name} · Geography", text)
+    for n, name, text in (
+        (11, "Norway", f"Area, total: 323,802 sq km\n{_BORDERS}Sweden 1,666 km; Finland 709 km"),
+        (12, "Sweden", f"Land boundaries, total: 2,211 km\n{_BORDERS}Norway 1,666 km; Finland 545 km"),
+        (13, "Latvia", f"Land boundaries, total: 1,370 km\n{_BORDERS}Estonia 333 km; Russia 1,037 km"),
+    )
+]
 WIDE = Source(10, "library://factbook/spain/geography", "Spain · Geography", "Area, total: 505,370 sq km")
 
 
@@ -620,11 +639,25 @@ WIDE = Source(10, "library://factbook/spain/geography", "Spain · Geography", "A
         ("Compared with Spain, France is smaller in area.", "unverified"),
         ("Compared with Spain, France is larger in area.", "unverified"),  # the order does not say which is meant
         ("France is not smaller in area than Spain.", "unverified"),
+        ("法国的面积比西班牙大。", "calculated"),
+        ("西班牙的面积比法国更大。", "contradicted"),
+        ("法国面积小于西班牙。", "contradicted"),
+        ("西班牙的面积不比法国大。", "unverified"),
+        ("西班牙的面积比法国的一半大。", "unverified"),
+        ("France is larger in area than Spain and Norway.", "calculated"),
+        ("France is larger in area than Spain and Norway together.", "unverified"),  # it is not
+        ("法国面积比西班牙和挪威的总和大。", "unverified"),
+        ("The growth of the area of France is larger than that of Spain.", "unverified"),
+        ("Norway shares borders with Sweden and Finland.", "supported"),
+        ("挪威与瑞典和芬兰接壤。", "supported"),
+        ("Norway borders Sweden and France.", "unverified"),
+        ("Sweden and Finland border Norway.", "unverified"),  # of the two, or of all three?
+        ("Sweden borders Norway and Latvia.", "contradicted"),
     ],
 )
 def test_items_of_a_list_and_comparisons_hold_or_fail(claim: str, status: str) -> None:
     passage = replace(WIDE, quote=WIDE.quote.splitlines()[0])  # as a search returned it, before the whole was read
-    found = check_claim(claim, [LISTED, WIDE, passage])
+    found = check_claim(claim, [LISTED, WIDE, passage, *NORTH])
     assert {each.status for each in found} - {"unverified"} == {status} - {"unverified"}, found
 
 

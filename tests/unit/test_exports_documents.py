@@ -154,7 +154,7 @@ def test_a_chinese_report_is_chinese_throughout(name: str) -> None:
     text = re.sub(r"\s", "", READERS[name](chinese()))
     for expected in (
         CHINESE, "摘要", "3.732万亿美元", "斜体", "代码", "≈−²€", "国家", "引文", "参考文献", "法国·经济", "核查",
-        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条论断中，1条有依据", "无依据：来源给出的是5km", "没有来源的一句。", "图",
+        "共核查2处引用：✓1有依据，✗1无依据。", "✓1条陈述中，1条有依据", "无依据：来源给出的是5km", "没有来源的一句。", "图",
     ):  # fmt: skip
         assert expected in text, expected
     assert "References" not in text
@@ -618,6 +618,13 @@ def test_a_last_page_is_not_nearly_empty() -> None:
     assert ends and min(ends) > 6
 
 
+def test_no_heading_stands_alone_at_the_foot_of_a_page() -> None:
+    for lines in (26, 27, 28):
+        view = run_of(source(1, "France"), report="\n\n".join(["France grew [1]."] * lines))
+        pages = [page.extract_text().splitlines() for page in PdfReader(io.BytesIO(pdf(view))).pages]
+        assert not {"References", "About this report"} & {page[-2] for page in pages}, lines
+
+
 PARTS = """# Kenya
 
 ## Its capital
@@ -659,6 +666,7 @@ def test_citations_are_counted_as_they_are_read() -> None:
     assert view.verdicts["supported"] == 1
     assert "Checked: 1 supported" in summary(view)
     assert "1 citation checked: ✓ 1 supported." in markdown(view)
+    assert pdf_text(pdf(view)).replace("\n", " ").count("1 of 1 statement supported") == 2, "of each source, too"
 
 
 def test_headings_of_a_pdf_have_a_bold_face() -> None:

@@ -327,6 +327,36 @@ def test_a_name_similar_to_a_recalled_one_does_not_match_it() -> None:
     ]
 
 
+def test_a_row_is_kept_with_the_heads_of_its_columns_and_without_the_passage_that_it_rests_on() -> None:
+    quote = "Brunei (rank 18, lowest): 7,000 (2025 est.)"
+    row, head = "18 | Brunei | 7,000 | 2025 est.", "| Rank | Country | Live births | Year |\n|---|---|---|---|"
+    report = f"{head}\n| {row} [1] |\n\n### Evidence\n\n- Country comparison · Live births: “{quote}” [1]\n"
+    citations = tuple(
+        Citation(1, claim, "supported", quote) for claim in (row, f"Country comparison · Live births: “{quote}”")
+    )
+    sources = {1: [Source(1, "library://factbook/comparison/births", "Country comparison · Live births", quote)]}
+    view = RunView(run="r", status="completed", outcome="answered", report=report, sources=sources, citations=citations)
+    assert [each.text for each in supported_findings(view)] == ["Rank: 18, Brunei, Live births: 7,000, Year: 2025 est."]
+
+
+@pytest.mark.parametrize(
+    ("claim", "kept"),
+    [
+        ("The figure for Spain is 1.68 times that for Italy.", False),
+        ("Spain's unemployment rate is 1.68 times that of Italy.", True),
+        ("西班牙的失业率是意大利的1.68倍。", True),
+        ("西班牙的数值是意大利的1.68倍。", False),
+    ],
+)
+def test_a_figure_that_was_calculated_is_kept_with_what_it_measures(claim: str, kept: bool) -> None:
+    source = Source(1, "library://factbook/spain/economy", "Spain · Economy", "Unemployment rate 2024: 11.4%")
+    citation = Citation(1, claim, "calculated", source.quote)
+    view = RunView(
+        run="r", status="completed", report=f"{claim[:-1]} [1].", sources={1: [source]}, citations=(citation,)
+    )
+    assert bool(supported_findings(view)) == kept
+
+
 def test_a_statement_with_several_sources_is_kept_once_and_names_them_all(memory: Open) -> None:
     figures = {1: ("China", "14,500"), 2: ("Japan", "29,751"), 3: ("France", "4,853")}
     sources = {
