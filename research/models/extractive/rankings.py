@@ -114,13 +114,10 @@ _LINE = re.compile(
 )
 _SHARE = re.compile(r"(?P<have>\d{1,30}) of \d{1,30} countries have a figure")
 _IGNORED = frozenset(
-    "host hold holder home top rank ranked ranking order first best worst name list which country nation state place "
-    "land continent region latest newest number going proven known estimated often gets burn produce use has "
-    "large total combined sum mean average all altogether together across "
-    "inhabitant people sits sit lying more less than over under above below exceed many much "
-    "超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 个 "
-    "stan stans 谁 按 依次 列出 加 起来 加起来 一共 国家 全球 世界 全世界 哪个国家 哪些 排名 三个 五个 "
-    "two three four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
+    "host holder home top best worst continent region proven known often burn produce mean altogether across sit "
+    "lying under above below 超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 "
+    "stan stans 谁 按 依次 列出 加 起来 加起来 一共 全球 世界 全世界 哪个国家 "
+    "排名 三个 五个 four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
 
 _PLACING = re.compile(r"[前第]?[\d两三四五六七八九十]+[个位名国]")
