@@ -92,7 +92,7 @@ def test_a_run_of_twelve_rounds_over_http_answers(
     player = Player(protocol)
     options = {"framework.rounds": 20} if framework != "rewoo" else {}
     if context == "resum":
-        options["context.max_tokens"] = 3000
+        options["context.max_tokens"] = 2500
     if context == "window":
         options["context.k"] = 2
     with FakeOpenAI(player) as server:

@@ -358,6 +358,40 @@ def test_quarters_parts_of_names_and_capitals_are_read(
     assert asked(bench, shops, question).short == short
 
 
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        (
+            "How much did we spend on each carrier, February to April?",
+            "Total Cost from February to April, for each Carrier: Gull 200 EUR, Kite 800 EUR",
+        ),
+        (
+            "By how much did the cost fall from April to May 2025?",
+            "The total Cost changed by **-20%** (-100 EUR), from 500 EUR in April",
+        ),
+        ("Cost in May 2024?", "No"),
+        ("What share of the amount went to German customers?", "450 EUR of 900 EUR, which is **50%** for Deutschland"),
+        ("How many orders are not paid?", "**2**"),
+        ("Which customer brought the most money?", "**Blom** has the highest total Amount: **450 EUR**"),
+        ("哪些订单是退货？", "退货，订单编号共2个：**D1、D3**"),
+        ("3月到5月的费用合计是多少？", "3月至5月，费用合计为**90 元**"),
+    ],
+)
+def test_months_countries_money_and_empty_cells_are_read(
+    bench: Workbench, own_library: Path, tmp_path: Path, question: str, start: str
+) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    months = "January,Gull,100\nFebruary,Gull,200\nMarch,Kite,300\nApril,Kite,500\nMay,Gull,400\n"
+    (own / "freight_2025.csv").write_text(f"Month,Carrier,Cost (EUR)\n{months}", "utf-8")
+    bought = "1,Blom,Deutschland,450,2025-02-01\n2,Ruiz,España,200,\n3,Ruiz,España,150,\n4,Sá,Portugal,100,2025-03-01\n"
+    (own / "orders.csv").write_text(f"order,customer,land,Amount (EUR),Paid on\n{bought}", "utf-8")
+    (own / "订单.csv").write_text(
+        "订单编号,月份,费用（元）,结果\nD1,2,10,退货\nD2,3,20,合格\nD3,4,30,退货\nD4,5,40,合格\n", "utf-8"
+    )
+    assert start in asked(bench, own, question).answer.split("\n\n")[0]
+
+
 def test_a_misspelt_column_is_understood_and_named(bench: Workbench, own_library: Path, shops: Path) -> None:
     view = asked(bench, shops, "What was the budegt of Quayside in January 2026?")
     assert (view.outcome, view.short) == ("answered", "500 EUR")

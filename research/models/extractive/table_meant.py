@@ -98,7 +98,7 @@ class Meant:
         self.limits = said.limits(self.text)
         self.periods = [
             each
-            for each in periods(self.text)
+            for each in _undated(periods(self.text), table)
             if not any(
                 other.start < each.end and each.start < other.end for other in (*self.limits, *(self.found or ()))
             )
@@ -118,8 +118,6 @@ class Meant:
         """Whether the degree means the highest figure of the measure; None if it does not say."""
         self.taken = ""
         """The word that named the group."""
-        if table.times and table.times[0].type == "month":
-            self.periods = _undated(self.periods, f"{table.title} {table.file}")
         self.head = words_of(f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}")
 
     def _against(self) -> list[tuple[PColumn, said.Limit]]:
@@ -187,9 +185,6 @@ class Meant:
         self.kind = named[0] if named else next(iter(several), "")
         return several.get(self.kind, {})
 
-    def _text_columns(self) -> list[PColumn]:
-        return self.table.of_type("text", "date", "year", "month")
-
     def key(self) -> PColumn | None:
         """Return the column that names the rows: the first of text that has another value in each."""
         texts = [column for column in self.table.of_type("text") if self.table.unique(column)]
@@ -253,11 +248,9 @@ class Meant:
         match = match or _OPENING.search(self.text)
         behind = next((each for each in match.groups() if each), "") if match else ""
         words, texts = words_of(behind), self.table.of_type("text")
-        if has_cjk(behind):  # 采购单号 of 哪些采购单有…
-            shared = [len(commonprefix([each.name, behind])) for each in texts]
-            if shared and max(shared) > 1 and shared.count(max(shared)) == 1:
-                self.taken = behind[: max(shared)]
-                return texts[shared.index(max(shared))]
+        self.taken, begun = _begun(behind, texts)
+        if begun:
+            return begun
         for word in words[:2]:
             named = [column for column in texts if any(same(word, own) for own in column.words) or word == column.name]
             if len(named) == 1:
@@ -278,7 +271,7 @@ class Meant:
             return None
         scored = [
             (_means(word, column) if column.type == "text" else float(word in column.words), column)
-            for column in self._text_columns()
+            for column in self.table.of_type("text", "date", "year", "month")
         ]
         times = self.table.of_type("date", "year") if word in _YEARS else self.table.of_type("month", "date")
         if word in _TIMES and times:
@@ -346,14 +339,25 @@ class Meant:
         return False
 
 
-def _undated(when: Sequence[Period], head: str) -> list[Period]:
-    """Return times without the year that the head of a table of months says."""
+def _undated(when: Sequence[Period], table: PTable) -> Sequence[Period]:
+    """Return times without the year that title or file of a table of months say."""
+    if not table.times or table.times[0].type != "month":
+        return when
+    head = f"{table.title} {table.file}"
     parts = [(each, *each.text.partition("-")[::2]) for each in when]
     return [
         each if year not in head else replace(each, text=f"-{month}")
         for each, year, month in parts
         if month or year not in head
     ]
+
+
+def _begun(text: str, columns: Sequence[PColumn]) -> tuple[str, PColumn | None]:
+    """Return the start of a Chinese text that is that of one column's name, and the column: 采购单号 of 采购单有…"""
+    shared = {commonprefix([each.name, text]): each for each in columns if has_cjk(text)}
+    longest = max(shared, key=len, default="")
+    alike = [each for each in columns if each.name.startswith(longest)]
+    return (longest, alike[0]) if len(longest) > 1 and len(alike) == 1 else ("", None)
 
 
 def _times_of(column: PColumn) -> list[str]:

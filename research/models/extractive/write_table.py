@@ -250,19 +250,8 @@ class _Sentences:
         parts = [self.w["is"].format(c=name, v=value) for name, value in stated.items()]
         parts += self._limits()
         told = self.w["for"].format(all=self.w["and"].join(named)) if named else ""
-        told += self.w["when"].format(all=self._times()) if self._times() else ""
+        told += self.w["when"].format(all=_times(self.plan, self.language)) if _times(self.plan, self.language) else ""
         return told + (self.w["where"].format(all=self.w["and"].join(parts)) if parts else "")
-
-    def _times(self) -> str:
-        """Return the times that are asked about, in words; empty if the columns have them."""
-        plan, signs = self.plan, _SIGNS[self.language]
-        if not (plan.time and plan.periods) or plan.wide or plan.operation == "growth":
-            return ""
-        if [each.how for each in plan.periods] == [">=", "<="]:
-            first, last = (dated(each.text, self.language) for each in plan.periods)
-            return self.w["span_of"].format(a=first, b=last)
-        times = [f"{signs[each.how]} {dated(each.text, self.language)}".lstrip() for each in plan.periods]
-        return self.w["any"].join(times)
 
     def _name(self, cell: str) -> str:
         return self._dated(self.plan.group.sql, cell) if self.plan.group else cell
@@ -313,7 +302,7 @@ class _Sentences:
         return [_upper(self.w[key].format(what=self._what(), where=self._where(), value=value, n=self.n))]
 
     def _count(self) -> list[str]:
-        plan, value, times = self.plan, self.rows.rows[0][0], self._times()
+        plan, value, times = self.plan, self.rows.rows[0][0], _times(self.plan, self.language)
         of = [*(self.w["has"].format(c=name, v=each) for name, each in self._chosen().items()), *self._limits()]
         said = self.w["distinct" if plan.group else "count_of" if of else "count"].format(
             value=value,
@@ -405,6 +394,17 @@ class _Sentences:
         others = [each for each in rows if each is not row][:3]
         listed = self.w["join"].join(f"{self._name(each[0])} {tidy(figure(each[-1]) or 0.0)}%" for each in others)
         return [head, *([self.w["next"].format(what=self.w["in_percent"], rows=listed, n=self.n)] if others else [])]
+
+
+def _times(plan: Plan, language: str) -> str:
+    """Return the times that are asked about, in words; empty if the columns have them."""
+    if not (plan.time and plan.periods) or plan.wide or plan.operation == "growth":
+        return ""
+    times = [dated(each.text, language) for each in plan.periods]
+    if [each.how for each in plan.periods] == [">=", "<="]:
+        return _WORDS[language]["span_of"].format(a=times[0], b=times[1])
+    signs = [_SIGNS[language][each.how] for each in plan.periods]
+    return _WORDS[language]["any"].join(f"{sign} {time}".lstrip() for sign, time in zip(signs, times, strict=True))
 
 
 def _without_year(name: str, plan: Plan) -> str:
