@@ -41,6 +41,7 @@ _UNIT_NOTE = re.compile(
 """A line above a table that names the unit of its figures: `(thousand euros)`, `单位：万元`."""
 _YEARS = re.compile(r"\byears?\b|\b(?:fy|yr|jahr|ann[eé]e|año)\b|年(?:份|度)?$", re.IGNORECASE)
 _YEAR = re.compile(r"(?:FY ?)?((?:18|19|20)\d\d)(?: ?年)?")
+_ENDS_IN_YEAR = re.compile(rf"(?<= ){_YEAR.pattern}$")
 _DATES = re.compile(r"date|day\b|日期|时间|日$", re.IGNORECASE)
 _TOTAL = re.compile(
     r"(?:grand |sub-?)?totals?\b.{0,40}|sum(?: total)?|overall(?: total)?|all(?: [^\W\d_]+)?|averages?|mean|"
@@ -215,10 +216,10 @@ def _is_year_head(rows: Sequence[Sequence[Cell]], column: int) -> bool:
 def _is_named_year(head: str, heads: Sequence[Cell], below: Sequence[Cell]) -> bool:
     """Return whether a head is a year, or one of several numbers, with words that are no unit of the figures below.
 
-    `2023 sales`, `2023年订单`; 1月, 2月, 3月.
+    `2023 sales`, `FTE 2023`, `2023年订单`; 1月, 2月, 3月.
     """
-    match = _YEAR.match(head)
-    words = head[match.end() :].strip() if match else ""
+    match = _YEAR.match(head) or _ENDS_IN_YEAR.search(head)
+    words = (head[match.end() :] or head[: match.start()]).strip() if match else ""
     if match is None and (found := figures.figure(head)) and not found.power and len(found.digits) < 3:
         words = found.unit if sum(str(each).endswith(found.unit) for each in heads) > 1 else ""
     return bool(words) and not words[0].isdigit() and not any(words in str(each) for each in below)

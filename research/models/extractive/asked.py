@@ -276,7 +276,8 @@ def options(text: str) -> tuple[str, ...]:
         earlier = [(place, name) for place, name, _ in names(match["a"])]
         same = [name for place, name in earlier if place + len(name) >= len(match["a"].rstrip()) - 1]
         listed = [name for place, name in earlier if re.match(r"\s*,", match["a"][place + len(name) :])]
-        return (*listed, _without_country(same[0]), called[0]) if same else ()
+        joined = [name for name in called[1:] if re.search(rf"\bor (?:the )?{re.escape(name)}", match["b"])]
+        return (*listed, _without_country(same[0]), called[0], *joined) if same else ()
     words, last = match["a"].split(), second.split()
     if not last or len(last) > 4 or kind_of(text) != "whether":
         return ()

@@ -11,10 +11,10 @@ from research.models.extractive import patterns
 from research.models.extractive.arithmetic import amount_of, comparison, hindrance, in_order, items_of, members_of
 from research.models.extractive.finding import Finder
 from research.models.extractive.meaning import masked
-from research.models.extractive.places import mentions, usual
+from research.models.extractive.places import usual
 from research.models.extractive.question import Question, Target
 from research.models.extractive.ranked import fits
-from research.models.extractive.rankings import Bound, bound_of
+from research.models.extractive.rankings import Bound, bound_of, excluded_from
 from research.models.extractive.table_words import rank_of
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import asks_whether
@@ -26,7 +26,8 @@ _SHARED = re.compile(
 )
 """Matches a question for the countries that are on the borders of all that it names."""
 _OF_GIVEN = re.compile(
-    r"\b(?:which|who|one) of (?:the )?Ξ(?!['’])|\bΞ(?:,| or| and) .*\b(?:which|who)\b|Ξ[和与跟、].*哪[个国]", re.I
+    r"\b(?:which|who|one) of (?:the )?Ξ(?!['’])|\bΞ(?:,| or| and) .*\b(?:which|who)\b|Ξ[和与跟、].*(?:哪[个国]|谁)",
+    re.I,
 )
 """Matches a question that offers the countries to choose from."""
 MOST = 20
@@ -47,24 +48,12 @@ def shares(question: Question) -> bool:
     return bool(wanted and not asks_whether(text) and not _OF_GIVEN.search(masked(question.text, "Ξ")))
 
 
-def _excluded(text: str) -> set[str]:
-    """Return the countries of a question behind a negation: France in `border Germany but not France`."""
-    found, end, denied = set[str](), 0, False
-    for mention in mentions(text):
-        between = text[end : mention.place[0]].lower()
-        if not re.fullmatch(r"\W*(?:or|nor|and|和|或|、)?\W*", between):
-            denied = patterns.DENIES.search(between) is not None
-        end = mention.place[1]
-        found |= set(mention.names) if denied else set()
-    return found
-
-
 def among(finder: Finder, subjects: Sequence[str], targets: Sequence[Target], relation: Target) -> Verdict:
     """Return the answer about the members that the lists of all subjects have, or the next steps."""
     q, limit = finder.question, bound_of(finder.question.text)
     if patterns.DENIES.search(q.text.lower()) and not shares(q):
         return finder.end()
-    excluded = _excluded(q.text)
+    excluded = excluded_from(q.text)[0]
     owners = [each for each in subjects if limit is None or each != limit.name] or subjects
     owners = sorted(owners, key=lambda each: (usual(each) or each) in excluded)
     lists = [finder.find(each, relation) for each in owners]

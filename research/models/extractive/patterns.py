@@ -41,7 +41,8 @@ LESS = (
     r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[少小低短穷]"
 )
 DENIES = re.compile(
-    r"(?<!\bwhether or )\b(?:(?:can)?not(?! only| \w+ than)|never|neither|nor|except|excluding|other than|no longer)\b|"
+    r"(?<!\bwhether or )\b(?:(?:can)?not(?! only| \w+ than)|never|neither|nor|except|excluding|other than|no longer|"
+    r"apart from|aside from|leaving out|not counting)\b|"
     r"(?<!^)\b(?:do|does|did|is|are|was|were|has|have|ca|wo|must|should|could|would)n['’]t\b(?! (?:it|they|he|she|there)\b)|"
     r"(?:没有?|未(?!来)|除了|不(?!同|过|少|久|足|到|仅|断|超|低|丹))"
 )

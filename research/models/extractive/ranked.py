@@ -26,6 +26,8 @@ _STATED = {"sum": "Sum of ", "mean": "Mean of ", "median": "Median of "}
 
 def over_all(finder: Finder, ranking: Ranking) -> Verdict | None:
     """Return the answer over all countries, or the next step; None if comparisons do not help with the question."""
+    if ranking.excluded and ranking.kind != "top":
+        return None
     found = _compared(finder, ranking)
     q = finder.question
     if finder.actions:
@@ -55,6 +57,11 @@ def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, bool] | None:
         return None
     if len(found) < len(tables) and len(tables) == 1:
         return None
+    if ranking.excluded:
+        included = (
+            tuple(row for row in each.rows if (usual(row.name) or row.name) not in ranking.excluded) for each in found
+        )
+        found = [replace(each, rows=rows) for each, rows in zip(found, included, strict=True)]
     if ranking.group is None:
         return _answered(finder, ranking, label, found)
     group = ranking.group
@@ -96,7 +103,7 @@ def _complete(ranking: Ranking, read: Table) -> bool:
         return len(ranks) >= read.have
     if ranking.kind == "top":
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
-        return end and len(ranks) >= min(max(ranking.first, ranking.rank), read.have)
+        return end and len(ranks) >= min(max(ranking.first, ranking.rank) + len(ranking.excluded), read.have)
     stated = _STATED.get(ranking.kind, "")
     if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
         return True

@@ -204,6 +204,8 @@ class Ranking(Struct, frozen=True):
     """The countries that are meant, if they are not those of a region."""
     rank: int = 1
     """The place in the order that is asked for: 2 for `the second largest`."""
+    excluded: frozenset[str] = frozenset()
+    """Countries that are not asked about."""
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -231,6 +233,24 @@ class Table(Struct, frozen=True):
     have: int
     heads: tuple[Fact, ...]
     """The lines with the number of countries, the sum and the mean."""
+
+
+def excluded_from(text: str) -> tuple[set[str], str]:
+    """Return the countries of a question behind a negation, and the question without them.
+
+    >>> excluded_from("Which countries border Germany but not France?")
+    ({'France'}, 'Which countries border Germany but ?')
+    """
+    found, end, denied, rest = set[str](), 0, None, ""
+    for mention in mentions(text):
+        between = text[end : mention.place[0]]
+        if not re.fullmatch(r"\W*(?:or|nor|and|和|或|、)?\W*", between.lower()):
+            denied = patterns.DENIES.search(between.lower())
+            rest += between[: denied.start()] if denied else between
+        found |= set(mention.names) if denied else set()
+        rest += "" if denied else mention.written
+        end = mention.place[1]
+    return found, rest + re.sub(r"^\s*[之以]?外", "", text[end:]) if found else text
 
 
 def asked(q: Question) -> Ranking | None:

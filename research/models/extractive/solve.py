@@ -33,7 +33,7 @@ from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
-from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of
+from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of, excluded_from
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import asks_whether, settled
@@ -61,7 +61,7 @@ class Solver:
         self.question, beside = _bind_words(evidence, understood(evidence))
         self.finder = Finder(evidence, self.question, beside, acting=acting)
         # Without the subjects that were found: `World` is one, and would take a word of `World Heritage Sites`.
-        self.ranking = ranking(parse(evidence.question))
+        self.ranking = ranking(evidence.question)
 
     @cached_property
     def prose(self) -> Prose:
@@ -291,11 +291,13 @@ def only_prose(prose: Prose, question: Question) -> bool:
     )
 
 
-def ranking(question: Question) -> Ranking | None:
+def ranking(question: str) -> Ranking | None:
     """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
-    several = len({mention.names for mention in mentions(question.text)}) > 1
-    narrowed = several or "所在的国家" in question.text or DENIES.search(question.text.lower())
-    return None if narrowed else asked(question)
+    excluded, text = excluded_from(question)
+    several = len({mention.names for mention in mentions(text)}) > 1
+    narrowed = several or "所在的国家" in text or DENIES.search(text.lower())
+    found = None if narrowed else asked(parse(text))
+    return msgspec.structs.replace(found, excluded=frozenset(excluded)) if found and excluded else found
 
 
 def weighs_sum(text: str) -> bool:

@@ -17,13 +17,16 @@ _CONNECTING = STOP_WORDS | frozenset(tokens(" ".join(STOP_WORDS)))
 """Words that name no column, as a text has them and as `tokens` gives them."""
 NEAR = 0.45
 """Least cosine of a word and the name of a column that means the same; `wind` and `rainfall` have .33."""
+EQUAL = 0.8
+"""Least cosine of two words that mean the same, forms and languages included; `buyer` and `seller` have .78."""
 APART = 0.15
 """Least difference of two cosines that tells two columns apart which have the same words of a question."""
 _PREFIX = 4
 """Letters that two forms of a word share: `rain` and `rainfall`."""
 _LETTER = r"[^\W\u4e00-\u9fff]"
 """What a word may not go on with; a Chinese character may follow an English name."""
-_YES, _NO = ("yes", "y", "true", "是", "有", "✓"), ("no", "n", "false", "否", "无", "✗")
+_YES = ("yes", "y", "true", "ja", "oui", "sí", "sì", "sim", "是", "有", "✓")
+_NO = ("no", "n", "false", "nein", "non", "nee", "não", "否", "无", "✗")
 _MONEY = ("money", "钱")
 _NOT = re.compile(r"\b(?:not|never|without|un(?=cancel|paid))\b|n['’]t\b|没有?|未|非", re.I)
 _DENIED = re.compile(r"\b(?:not|never|no|without)\s(?:(?:an?|been|yet|have|has|any)\s)*$|n['’]t\s(?:\w+\s)?$", re.I)
@@ -175,32 +178,46 @@ def filters(text: str, table: PTable) -> list[Filter] | None:
             kept[kept.index(alike[0])] = chosen
         elif not rivals:
             kept.append(each)
-    kept += filter(None, [_in_part(text, column, kept) for column in table.of_type("text")])
+    kept += [each for column in table.of_type("text") for each in _in_part(text, column, kept)]
     kept += _flags(text, table, kept)
     return [*kept, *_empty(text, table, kept)]
 
 
-def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> Filter | None:
-    """Return the one value of a column of which a question has two words and half, at least: *cold store unit*."""
+def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> list[Filter]:
+    """Return the values of a column of which a question has a part.
+
+    One value of which it has two words and half, at least: *cold store unit*.  Or those that begin with a name of it, if
+    no other does: *Venlo* of `Venlo Trade Port`.
+    """
     if any(each.column is column for each in kept) or has_cjk(text):
-        return None
+        return []
     words = [(match, tokens(match.group())) for match in re.finditer(r"[^\W\d_]+", text)]
     held: dict[str, list[re.Match[str]]] = {}
     for value in column.values:
         own = set(words_of(value))
-        places = [match for match, said in words if own.intersection(said)]
         named = own.intersection(word for _, said in words for word in said)
         if len(named) > 1 and 2 * len(named) >= len(own):
-            held[value] = places
+            held[value] = [match for match, said in words if own.intersection(said)]
     best = [value for value in held if len(held[value]) == max(map(len, held.values()))]
-    if len(best) != 1:
-        return None
-    return Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())
+    if best:
+        return [Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())] if len(best) == 1 else []
+    found = []
+    for match, _ in words:
+        begun = [each for each in column.values if re.match(rf"{match.group()}(?!{_LETTER})", each)]
+        free = match.start() and not any(each.start < match.end() and match.start() < each.end for each in kept)
+        if match.group().istitle() and len(match.group()) > 2 and free and len(begun) == 1:
+            found.append(Filter(column, begun[0], *match.span()))
+    return found
 
 
 def is_flag(value: str) -> bool:
     """Return whether a value says yes or no."""
     return value.casefold() in (*_YES, *_NO)
+
+
+def says_whether(column: PColumn) -> bool:
+    """Return whether a column holds yes and no."""
+    return bool(column.values) and all(map(is_flag, column.values))
 
 
 def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
@@ -267,18 +284,31 @@ def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]
 def _flags(text: str, table: PTable, kept: Sequence[Filter]) -> list[Filter]:
     """Return filters on columns of yes and no whose name the question has: `cancelled`."""
     found = []
+    head = words_of(f"{table.title} {table.file}")
     for column in table.of_type("text"):
         values = {value.casefold(): value for value in column.values}
-        if not values or not set(values) <= {*_YES, *_NO} or any(each.column is column for each in kept):
+        if not says_whether(column) or any(each.column is column for each in kept):
             continue
-        places = (
-            m for m in re.finditer(r"[^\W_]+", text) if any(same(t, own) for t in tokens(m[0]) for own in column.words)
-        )
-        place = next(places, None)
-        if place is None:
+        others = [word for each in table.columns if each is not column for word in each.words]
+        own = [word for word in column.words if word not in (*others, *head)]  # not the warehouse of `bonded warehouse`
+        places = [_place_of(word, text) for word in own]
+        if not places or not all(places):
             continue
-        wanted = _NO if _NOT.search(text[max(0, place.start() - 12) : place.start()]) else _YES
+        start, end = min(place[0] for place in places), max(place[-1] for place in places)
+        wanted = _NO if _NOT.search(text[max(0, start - 12) : start]) else _YES
         value = next((values[each] for each in wanted if each in values), None)
         if value is not None:
-            found.append(Filter(column, value, *place.span()))
+            found.append(Filter(column, value, start, end))
     return found
+
+
+def _place_of(word: str, text: str) -> tuple[int, ...]:
+    """Return where a text has a word in some form or language; empty if it has not."""
+    if has_cjk(word):
+        at = text.find(word)
+        return (at, at + len(word)) if at >= 0 else ()
+    for match in re.finditer(r"[^\W\d_]+", text):
+        said = tokens(match.group())
+        if any(same(each, word) or (len(each) > _PREFIX and cosine(each, word) >= EQUAL) for each in said):
+            return match.span()
+    return ()

@@ -31,7 +31,7 @@ _LIGHT = frozenset(
     "note tell please know want need come gain receive get obtain done offer list record measure register report count add "
     "start end there both number figure all together altogether one two three four five six seven eight nine ten second "
     "third fourth fifth ascending descending often among through via throughout bring brought place made make "
-    "show shown".split()
+    "show shown our ours us well term terms record records".split()
 )
 """Words that do not say what is asked for."""
 _BEYOND = re.compile(
@@ -64,7 +64,7 @@ _CLEAR = 0.55
 _CHINESE = re.compile(
     r"请问|一共|总共|合计|共有|共|总|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
     rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+|哪|几|谁|什么|怎[么样]|其中|所有|全部|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
-    r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|等|由|来|去|过|着|们|列出|"
+    r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|列出|"
     r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|卖出?|售出?|拿|获得|多|少"
 )
 """Chinese words that say what to calculate or only connect."""

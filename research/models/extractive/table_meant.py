@@ -18,6 +18,7 @@ from research.models.extractive.table_columns import (
     filters,
     likeness,
     same,
+    says_whether,
     words_of,
 )
 from research.models.extractive.table_degrees import degree_of, how_of, is_degree
@@ -247,7 +248,7 @@ class Meant:
             return persons[0] if len(persons) == 1 else None
         match = match or _OPENING.search(self.text)
         behind = next((each for each in match.groups() if each), "") if match else ""
-        words, texts = words_of(behind), self.table.of_type("text")
+        words, texts = words_of(behind), [each for each in self.table.of_type("text") if not says_whether(each)]
         self.taken, begun = _begun(behind, texts)
         if begun:
             return begun
@@ -256,7 +257,9 @@ class Meant:
             if len(named) == 1:
                 self.taken = word
                 return named[0]
-        return None
+        rows = next((word for word in words[:2] if self.names_rows(word)), "")
+        self.taken = rows or self.taken
+        return self.key() if rows else None
 
     def _persons(self) -> list[PColumn]:
         """Return the columns of text that name people."""
@@ -272,6 +275,7 @@ class Meant:
         scored = [
             (_means(word, column) if column.type == "text" else float(word in column.words), column)
             for column in self.table.of_type("text", "date", "year", "month")
+            if not says_whether(column)
         ]
         times = self.table.of_type("date", "year") if word in _YEARS else self.table.of_type("month", "date")
         if word in _TIMES and times:

@@ -300,7 +300,7 @@ class _Planner(Measured):
         if measure is None:
             return ("count", "COUNT") if COUNTED.search(text) and not said.SHARE.search(text) else (None, "")
         pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
-        if said.DIFFERENCE.search(text) and len(self.periods) == 2 and self.time() and not self.found:
+        if said.DIFFERENCE.search(text) and len(self.periods) == 2 and (self.time() or self.wide) and not pair:
             return "growth", "SUM" if plain else "AVG"
         if said.DIFFERENCE.search(text):
             return ("difference", "SUM" if plain else "AVG") if len(pair) == 1 and not group else (None, "")

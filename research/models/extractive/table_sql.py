@@ -180,7 +180,7 @@ def ends(plan: Plan) -> tuple[str, str] | None:
     named = [each.text for each in plan.periods if each.text]
     if plan.wide:
         years = [year for year, _ in plan.wide]
-        named = [each for each in named if each in years] if named else [years[0], years[-1]]
+        named = [each for each in years if each in named] if named else [years[0], years[-1]]
         if len(named) == 1:
             index = years.index(named[0])
             named = [named[0], years[-1]] if plan.periods[0].how in (">=", ">") else years[index - 1 : index + 1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research.models.extractive.similarity import cosine
-from research.models.extractive.table_columns import apart, same
+from research.models.extractive.table_columns import EQUAL, apart, same
 
 SYNONYMS = tuple(
     frozenset(line.split())
@@ -40,8 +40,6 @@ SYNONYMS = tuple(
 """Nouns that name the same; vectors cannot tell them from siblings: `nurse` and `doctor` are as near as `pay` and `salary`."""
 
 
-_EQUAL = 0.8
-"""Least cosine of two words that mean the same, forms and languages included; `buyer` and `seller` have .78."""
 _PEOPLE = next(group for group in SYNONYMS if "people" in group)
 
 
@@ -52,7 +50,7 @@ def people(*words: str) -> bool:
 
 def means(word: str, own: str) -> bool:
     """Return whether a word names what a word of a column does: `people` and `headcount`."""
-    return same(word, own) or synonymous(word, own) or (cosine(word, own) >= _EQUAL and not apart(word, own))
+    return same(word, own) or synonymous(word, own) or (cosine(word, own) >= EQUAL and not apart(word, own))
 
 
 def synonymous(word: str, other: str) -> bool:

@@ -29,6 +29,10 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     ranking = found.ranking
     group = ranking.group
     place = group.chinese if group and w["language"] == "zh" else _named(ranking.place, w)
+    if ranking.excluded:
+        place = w["apart"].format(
+            place=place, names=chinese.listed([_named(name, w) for name in sorted(ranking.excluded)], w)
+        )
     which = chinese.superlative(w, found.label, most=ranking.most, rank=ranking.rank)
     label = chinese.measure(w, found.label)
     named = {"label": label, "a_label": chinese.a_measure(w, found.label), "place": place, "which": which}
@@ -80,7 +84,9 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
     # No list states the rank among the countries of several lists.
-    one = len(found.covered) == 1 and not found.ranking.group and found.ranking.kind == "top"
+    one = (
+        len(found.covered) == 1 and found.ranking.kind == "top" and not (found.ranking.group or found.ranking.excluded)
+    )
     heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:
