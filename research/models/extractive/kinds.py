@@ -15,7 +15,8 @@ _ASKED: dict[Kind, str] = {
     "whether": r"^\W*(?:is|are|was|were|do|does|did|has|have|had|can|could|may(?! \d)|must|shall|should|will|would)\b(?! you\b)|"
     r"^\W*is it (?:true|correct|right) that\b|, (?:right|correct)\?\W*$|吗\W*$|[是能可]否|(.)不\1",
     "year": r"\b(?:what|which) year\b|哪一?年|何年",
-    "date": r"\b(?:since|by|until) when\b|\bwhen (?:was|were|is|are|did|does|do|has|had|may|must|shall|should|will|can)\b|"
+    "date": r"\b(?:since|by|until) when\b|\bwhen['’]s\b|"
+    r"\bwhen (?:was|were|is|are|did|does|do|has|had|may|must|shall|should|will|can)\b|"
     r"\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
     r"什么时候|什么时间|何时|哪一?天|日期",
     "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|"

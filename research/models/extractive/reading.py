@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 
 from research.models.extractive.asked import options
@@ -67,8 +67,10 @@ def read(prose: Prose) -> Reading | None:
         and (alone or first.probability > SURE)
         and ranked[0].own <= first.own | keys(first.page.title)
     )
+    nowhere = wanted.asked - frozenset[str]().union(*(page.keys for page in prose.pages))
+    stated = stated and not (kind in ("date", "year") and not first.things and not re.search(r"\d", first.fact.line))
     stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
-    stated = stated and not _otherwise(first, wanted) and not _unranked(first, wanted.text)
+    stated = stated and not _otherwise(first, wanted, nowhere) and not _unranked(first, wanted.text)
     stated = stated and not _of_another_year(first, wanted.text)
     best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
@@ -123,18 +125,23 @@ def _adds(said: Sentence, first: Sentence) -> bool:
     return not first.own - keys(first.page.title) - said.own or not said.own <= first.own
 
 
-def _otherwise(said: Sentence, wanted: Wanted) -> bool:
+def _otherwise(said: Sentence, wanted: Wanted, nowhere: Set[str]) -> bool:
     """Return whether a sentence has a word of the question with another qualifier: paid leave is no sick leave.
 
-    In Chinese the words are not told apart well enough for that.
+    Neither has one without the qualifier, if it is `nowhere` in the documents, and full time is no part time.  In Chinese the
+    words are not told apart well enough for that.
     """
     have = _pairs(said.fact.line)
-    return any(
-        qualifier in wanted.asked - said.held and noun in wanted.asked and other not in wanted.words
-        for qualifier, noun in _pairs(wanted.text)
-        for other, same in have
-        if same == noun
-    )
+    missing = wanted.asked - said.held
+    asked = [
+        (qualifier, noun) for qualifier, noun in _pairs(wanted.text) if qualifier in missing and noun in wanted.asked
+    ]
+    if any(qualifier in nowhere and noun in said.own for qualifier, noun in asked):
+        return True
+    compounds, others = _compounds(wanted.text), _compounds(said.fact.line)
+    if any(compounds[end] != others[end] for end in compounds.keys() & others.keys()):
+        return True
+    return any(noun == same and other not in wanted.words for _, noun in asked for other, same in have)
 
 
 def _unranked(said: Sentence, question: str) -> bool:
@@ -151,6 +158,11 @@ def _of_another_year(said: Sentence, question: str) -> bool:
     before = [said.page.title, *(fact.line for fact in lines[: lines.index(said.fact) + 1])]
     last = next((years for line in reversed(before) if (years := set(YEAR.findall(line)))), asked)
     return bool(asked) and asked.isdisjoint(last)
+
+
+def _compounds(text: str) -> dict[str, str]:
+    """Return the first words of compounds by their last: `part` by `time`."""
+    return {end: one for one, end in re.findall(r"\b([a-z]+)-([a-z]+)\b", text.lower())}
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:
