@@ -242,7 +242,8 @@ def measure_of(text: str) -> Measure | None:
             return Measure(named.kind, (POPULATION, "Area, land"))
         return named
     found = made(text) if len(parts_of(text)) == 1 else None
-    return found.measure if found and found.sure >= SURE else None
+    sure = found and found.sure >= SURE and not vetoed(masked(text), found.measure.labels[0])
+    return found.measure if found and sure else None
 
 
 def called(text: str) -> tuple[tuple[str, str], str] | None:

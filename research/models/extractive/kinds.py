@@ -17,7 +17,7 @@ _ASKED: dict[Kind, str] = {
     "year": r"\b(?:what|which) year\b|哪一?年|何年",
     "date": r"\b(?:since|by|until) when\b|\bwhen['’]s\b|"
     r"\bwhen (?:was|were|is|are|did|does|do|has|had|may|must|shall|should|will|can)\b|"
-    r"\b(?:what|which) (?:date|day)\b|\bbirthday\b|"
+    r"\b(?:what|which) (?:date|day)\b|\bwhat(?:['’]s| is| was) the (?:[\w-]{1,20} ){0,3}(?:date|deadline)\b|\bbirthday\b|"
     r"什么时候|什么时间|何时|哪一?天|日期",
     "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|"
     r"\bwhat (?:is|was|are|were) [^.?!]{0,60}\bworth\b|多少|"

@@ -91,9 +91,11 @@ def read(prose: Prose) -> Reading | None:
 
 
 def _says_all(said: Sentence, wanted: Wanted) -> bool:
-    """Return whether a sentence, with its title and the heading right above it, has each word of the question."""
+    """Return whether a sentence has each word of the question, with its title, heading, and the sentence before it."""
     head = said.page.heads[said.fact.line].rpartition("\n")[2]
-    return wanted.words.keys() <= said.own | wanted.held(said.page, head if head.startswith("#") else "")
+    before = [fact.line for fact in said.page.lines[: said.page.lines.index(said.fact)]][-1:]
+    above = " ".join([head if head.startswith("#") else "", *before])
+    return wanted.words.keys() <= said.own | wanted.held(said.page, above)
 
 
 def _ways(pages: Sequence[Page], prose: Prose) -> dict[Page, frozenset[str]]:

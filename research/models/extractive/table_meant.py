@@ -214,7 +214,7 @@ class Meant:
                 if found := self._named(word):
                     return found
         if said.WHO.search(self.text):
-            who = next(iter(self._persons()), None) or self.key()
+            who = next(iter(_persons(self.table)), None) or self.key()
             return (who, 0.5) if who else (None, -1.0)
         match = _BEST.search(self.text) or _OPENING.search(self.text)
         ranked = self.ranked() or said.GROWTH.search(self.text) is not None
@@ -244,7 +244,7 @@ class Meant:
         """Return the column of text that is named right behind `which`, `what` or `list`."""
         match = _ATTRIBUTE.search(self.text)
         if match is None and said.WHO.search(self.text):
-            persons = self._persons()
+            persons = _persons(self.table)
             return persons[0] if len(persons) == 1 else None
         match = match or _OPENING.search(self.text)
         behind = next((each for each in match.groups() if each), "") if match else ""
@@ -257,17 +257,9 @@ class Meant:
             if len(named) == 1:
                 self.taken = word
                 return named[0]
-        rows = next((word for word in words[:2] if self.names_rows(word)), "")
+        rows = next((word for word in words[:2] if self.names_rows(word) and not self._is_head(word)), "")
         self.taken = rows or self.taken
         return self.key() if rows else None
-
-    def _persons(self) -> list[PColumn]:
-        """Return the columns of text that name people."""
-        return [
-            each
-            for each in self.table.of_type("text")
-            if _PERSON.search(each.name) or cosine("person name", each.said.lower()) > 0.3
-        ]
 
     def _named(self, word: str) -> tuple[PColumn, float] | None:
         if word in ("row", "rows"):
@@ -341,6 +333,12 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _persons(table: PTable) -> list[PColumn]:
+    """Return the columns of text that name people."""
+    texts = table.of_type("text")
+    return [each for each in texts if _PERSON.search(each.name) or cosine("person name", each.said.lower()) > 0.3]
 
 
 def _undated(when: Sequence[Period], table: PTable) -> Sequence[Period]:
