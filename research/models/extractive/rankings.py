@@ -79,7 +79,7 @@ _ASKS = re.compile(
 _OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
 _MOST = re.compile(
     rf"{patterns.START}(?:{patterns.MOST}|worst|most often|maximum){patterns.END}|之最|居首|"
-    r"第一|前[\d两三四五六七八九十]"
+    r"第一|前[\d两三四五六七八九十]|排(?:名|在|行)?第"
 )
 _LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}")
 _PLAIN = re.compile(
@@ -120,6 +120,8 @@ _IGNORED = frozenset(
     "排名 三个 五个 four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
 
+_PLACED = re.compile(r"(?:排名?|位列|位居|居)?(?:前|第[一二三四五六七八九十])[\d两三四五六七八九十]*[个位名]?")
+"""Matches a place in an order: 排第二, 前五名."""
 _PLACING = re.compile(r"[前第]?[\d两三四五六七八九十]+[个位名国]")
 
 
@@ -272,7 +274,7 @@ def asked(q: Question) -> Ranking | None:
     if q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
         return None
     kind, most, first = _kind(asking, place)
-    bare, masked = patterns.ORDERED.sub(" ", bare), patterns.ORDERED.sub(" ", masked)
+    bare, masked = (_PLACED.sub(" ", patterns.ORDERED.sub(" ", each)) for each in (bare, masked))
     if limit and limit.name:
         kind = "count" if _ASKS.search(text) or _COUNT.search(text) else None
     if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may state the group's own total
