@@ -56,6 +56,14 @@ pytestmark = pytest.mark.examples(3)
         ("非洲哪些国家的人口在2000万到3000万之间？", "非洲有 **6**个国家的总人口在2000万人和3000万人之间：尼日尔"),
         ("How many European countries have fewer than a million people?", "**9** countries in Europe"),
         ("Which of France, Italy and Portugal has more people than Spain?", "(Spain): **France** and **Italy**."),
+        (
+            "What is Chile's rank in GDP per capita in South America?",
+            "**Chile** is number 3 in South America: **$30,200**",
+        ),
+        ("意大利的面积在欧洲排第几？", "意大利的总面积在欧洲排第 9：**301,340平方公里**"),
+        ("Apart from China and India, which country has the most people?", "**United States** has the largest total"),
+        ("哪个国家的面积排第二？", "**加拿大**的总面积在全世界第二大"),
+        ("Which country ranks second in area?", "**Canada** has the second largest total area"),
         ("What is the capital of the European Union?", "**Brussels (Belgium), Strasbourg (France)"),
     ],
 )

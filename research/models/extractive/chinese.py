@@ -408,6 +408,7 @@ def _ranked(found: Ranked) -> Ranked:
         before=_rows(found.before, found.label),
         after=_rows(found.after, found.label),
         territories=_rows(found.territories, found.label),
+        heads=tuple(map(fact, found.heads)) if found.ranking.stands else found.heads,
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research._util.amounts import Amount
 from research._util.amounts import amount as read_amount
@@ -22,7 +23,7 @@ from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import explained, labels, read
 from research.models.extractive.places import REGIONAL, mentions, named, usual
-from research.models.extractive.question import Question, implied_by
+from research.models.extractive.question import Question, implied_by, parse
 from research.models.extractive.stems import WEAK, stem
 from research.models.extractive.table_words import count_of, rank_of
 from research.search.library import comparisons
@@ -78,7 +79,7 @@ _ASKS = re.compile(
 )
 _OF_COUNTRIES = re.compile(r"\b(?:which|what) (?:\w+ )?(?:countr(?:y|ies)|nations?|state)\b|哪个国家|哪些国家|哪国")
 _MOST = re.compile(
-    rf"{patterns.START}(?:{patterns.MOST}|worst|most often|maximum){patterns.END}|之最|居首|"
+    rf"{patterns.START}(?:{patterns.MOST}|worst|most often|maximum|ranks? (?:second|third|fourth|fifth)){patterns.END}|之最|居首|"
     r"第一|前[\d两三四五六七八九十]|排(?:名|在|行)?第"
 )
 _LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}")
@@ -120,6 +121,8 @@ _IGNORED = frozenset(
     "排名 三个 五个 four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
 
+_STANDS = re.compile(r"\brank(?:s|ed|ing)?\b|排(?:名|在|行)?(?:世界|全球)?(?:的|是)?第几|第几[大多高位名]", re.I)
+"""Matches a question for the rank of a country."""
 _PLACED = re.compile(r"(?:排名?|位列|位居|居)?(?:前|第[一二三四五六七八九十])[\d两三四五六七八九十]*[个位名]?")
 """Matches a place in an order: 排第二, 前五名."""
 _PLACING = re.compile(r"[前第]?[\d两三四五六七八九十]+[个位名国]")
@@ -206,6 +209,8 @@ class Ranking(Struct, frozen=True):
     """The countries that are meant, if they are not those of a region."""
     rank: int = 1
     """The place in the order that is asked for: 2 for `the second largest`."""
+    stands: bool = False
+    """Whether the rank of the country is asked for whose figure is the limit."""
     excluded: frozenset[str] = frozenset()
     """Countries that are not asked about."""
 
@@ -235,6 +240,20 @@ class Table(Struct, frozen=True):
     have: int
     heads: tuple[Fact, ...]
     """The lines with the number of countries, the sum and the mean."""
+
+
+def standing(text: str) -> Ranking | None:
+    """Return what is asked of all countries where it is the rank of one; None if the question asks for something else."""
+    found = mentions(text)
+    if len(found) != 1 or len(found[0].names) > 1 or not _STANDS.search(text):
+        return None
+    start, end = found[0].place
+    behind = re.sub("^['’]s", "", text[end:])
+    rest = _STANDS.sub(" ", f"{text[:start]} {behind}")
+    order = asked(parse(f"rank all countries by {rest}"))
+    if order is None or order.kind != "top" or order.first != ALL:
+        return None
+    return replace(order, kind="count", limit=Bound(above=True, name=found[0].names[0]), stands=True)
 
 
 def excluded_from(text: str) -> tuple[set[str], str]:

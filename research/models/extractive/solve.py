@@ -33,7 +33,7 @@ from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
-from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of, excluded_from
+from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of, excluded_from, standing
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import asks_whether, settled
@@ -293,6 +293,8 @@ def only_prose(prose: Prose, question: Question) -> bool:
 
 def ranking(question: str) -> Ranking | None:
     """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
+    if stands := standing(question):
+        return stands
     excluded, text = excluded_from(question)
     several = len({mention.names for mention in mentions(text)}) > 1
     narrowed = several or "所在的国家" in text or DENIES.search(text.lower())

@@ -47,9 +47,14 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
             lines.append(w["not_ranked"].format(rows=_listed(found.territories, w)))
     elif ranking.kind == "count":
         said = past(ranking.limit, found.label, w) if ranking.limit else ""
+        if ranking.stands and ranking.limit:
+            own = found.heads[0]
+            rank, name = len(found.rows) + 1, _named(ranking.limit.name, w)
+            lines.append(w["stands"].format(name=name, rank=rank, value=_bold(own.value), n=own.n, **named))
         names = chinese.listed([row.name for row in found.rows[:NAMED]], w) + (" …" if len(found.rows) > NAMED else "")
-        lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", **named))
-        lines += [_table(found, named, w)] if found.rows else []
+        if names or not ranking.stands:
+            lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", **named))
+        lines += [_table(found, named, w)] if found.rows and not ranking.stands else []
     else:
         cited = found.heads or (tuple(row.fact for row in found.rows) or found.covered)
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
