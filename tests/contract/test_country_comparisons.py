@@ -60,7 +60,7 @@ pytestmark = pytest.mark.examples(3)
             "What is Chile's rank in GDP per capita in South America?",
             "**Chile** is number 3 in South America: **$30,200**",
         ),
-        ("意大利的面积在欧洲排第几？", "意大利的总面积在欧洲排第 9：**301,340平方公里**"),
+        ("意大利的面积在欧洲排第几？", "意大利的总面积在欧洲排第9：**301,340平方公里**"),
         ("Apart from China and India, which country has the most people?", "**United States** has the largest total"),
         ("哪个国家的面积排第二？", "**加拿大**的总面积在全世界第二大"),
         ("Which country ranks second in area?", "**Canada** has the second largest total area"),
