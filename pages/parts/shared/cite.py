@@ -12,7 +12,7 @@ from pages.parts.shared import language
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
-from research._util.retold import retold
+from research._util.retold import retold, said_lines
 from research.citations.reasons import judged, one_line, told
 from research.exports.csl import web
 from research.text import clip
@@ -52,7 +52,7 @@ def quoted(text: str) -> None:
 def lines(text: str) -> list[str]:
     """Return the lines of a passage as Markdown that shows their words, without the signs of a table or a heading."""
     found = []
-    for line in map(str.strip, text.splitlines()):
+    for line in said_lines(text, language.current()):
         if line.startswith("|"):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             ruled = all(set(cell) <= set("-:") for cell in cells)  # the line below the head of a table
