@@ -1,4 +1,7 @@
-"""The notes of readers in Chinese: they are made in English, in a process that knows no language, and kept like that."""
+"""The notes of readers in Chinese: they are made in English, in a process that knows no language, and kept like that.
+
+The quotes of queries, which are saved as the model reads them, are said in words.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,28 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+
+_ROWS_USED = re.compile(r"Rows used: (?P<where>.+?)(?: \((?P<rows>[\d,]+) rows?\)| \(any of these rows\))?")
+
+
+def said_lines(quote: str, language: str) -> list[str]:
+    """Return the lines of a quote as people read them: which rows a query took, and not its SQL.
+
+    >>> said_lines("Result of SELECT 1\\nRegion: North\\nRows used: a.csv › A2:B5 (4 rows)", "en")
+    ['Region: North', 'From 4 rows of a.csv › A2:B5']
+    """
+    lines = (line.strip() for line in quote.splitlines())
+    return [_rows(line, language) for line in lines if line and not line.startswith("Result of SELECT ")]
+
+
+def _rows(line: str, language: str) -> str:
+    found = _ROWS_USED.fullmatch(line)
+    if found is None:
+        return line
+    where, rows = found["where"], found["rows"]
+    if language == "zh":
+        return f"取自 {where}{f' 的 {rows} 行' if rows else ''}"
+    return f"From {f'{rows} row' + 's' * (rows != '1') if rows else 'rows'} of {where}"
 
 
 def retold(text: str, language: str) -> str:

@@ -310,7 +310,7 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     for word, many in product(("row", "行"), (len(used) - 2, len(rows))):
         yield Cell(source.n, titled, (), frozenset([word]), around, _count(many), how=sql)
     with_unit = [any(_figure(row[at]) for row in rows) and "percent" not in name for at, name in enumerate(head)]
-    head = tuple(_called(name) for name in head)
+    head = tuple(_called(name, columns) for name in head)
     for row in rows:
         heads = [f"{name} {unit}".strip() if own else name for name, own in zip(head, with_unit, strict=True)]
         for cell in _row(source, heads, row):
@@ -323,13 +323,19 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
         yield Cell(source.n, line, names, label, around, _count(many), how=sql)
 
 
-def _called(name: str) -> str:
-    """Return what people call a column of a result: `Average units sold` for `avg_units_sold`."""
-    how, _, column = name.partition("_")
-    if how not in _CALLED or not column:
-        return name
-    called = _CALLED[how][has_cjk(column)] + column.replace("_", " ")
+def _called(name: str, columns: Sequence[str]) -> str:
+    """Return what people call a column of a result, by its name in the file: `Average units sold` for `avg_units_sold`."""
+    how, _, column = name.partition("_") if name.partition("_")[0] in _CALLED else ("", "", name)
+    files = {_plain(own): own for own in (_UNIT.sub("", each).strip() for each in columns)}
+    found = files.get(_plain(column)) or files.get(_plain(column.removeprefix("y_")))  # 2024 is `y_2024` in SQL
+    if not how:
+        return found or name
+    called = _CALLED[how][has_cjk(column)] + (found or column.replace("_", " "))
     return f"{called[:1].upper()}{called[1:]}"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", " ", name.casefold()).strip()
 
 
 def _count(many: int) -> Quantity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,6 +17,8 @@ JUDGED: Final = {
     "contradicted": "judged by {judge}: no, the source says otherwise",
     "unverified": "judged by {judge}: cannot tell",
 }
+_QUERY: Final = re.compile(r"(.+?): (?:SELECT|WITH)\b", re.I)
+"""The reason of a figure that a query returned: the figure, then the SQL, which the steps of the run show."""
 _LINE: Final = 160
 """Most characters of the passage in a reason."""
 
@@ -47,9 +50,11 @@ def told(citation: Citation, language: str) -> str:
 
     Earlier versions saved other reasons, or none; in another language those of today take their place.
     """
+    reasons = citation.reasons or ((Reason(citation.reason),) if citation.reason else ())
+    if queried := [found[1] for each in reasons if (found := _QUERY.match(each.text))]:
+        return one_line([because("a query over these rows gives {figures}", figures=", ".join(queried))], language)
     if language == "en" and citation.reason:
         return citation.reason
-    reasons = citation.reasons or ((Reason(citation.reason),) if citation.reason else ())
     known = citation.status == "calculated" or all(each.text in catalogue() or has_cjk(each.text) for each in reasons)
     return one_line(reasons if reasons and known else _todays(citation), language)
 

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from research._util.http import is_loopback
-from research._util.retold import retold
+from research._util.retold import retold, said_lines
 from research.citations import shelf
 from research.citations.marks import SYMBOLS
 from research.citations.reasons import told
@@ -281,7 +281,8 @@ def _reference(
             verdict += " · " + say("{count} not verified", count=open_)
     if source.memory:
         verdict = " · ".join(filter(None, [say("from memory"), verdict]))
-    text = "\n".join(f"{text} ({place})" if place else text for text, place in quoted)
+    said = (("\n".join(said_lines(text, say.language)), place) for text, place in quoted)
+    text = "\n".join(f"{text} ({place})" if place else text for text, place in said)
     lines = tuple(visible(line) for line in text.splitlines())
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
     title = shelf.written(source.title, source.addresses, say.language)

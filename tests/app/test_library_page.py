@@ -154,7 +154,7 @@ def test_search_results_show_how_they_were_found(visit: Visit, home: Path, paper
     assert not app.exception
     first = app.markdown[0].value
     assert "**The moon**" in first and "papers" in first
-    assert "keyword match · similar meaning" in app.markdown[1].value
+    assert "has words of your search · similar meaning" in app.markdown[1].value
     assert not app.get("progress")  # no figure that the list is not sorted by
 
 
@@ -171,9 +171,24 @@ def test_what_is_only_similar_in_meaning_is_shown_only_when_no_document_has_the_
     visit: Visit, home: Path, papers: Path
 ) -> None:
     rare = texts(visit(home, "library", q="basalt"))
-    assert "keyword match" in rare and ":small[:gray[similar meaning]]" not in rare
+    assert "has words of your search" in rare and ":small[:gray[similar meaning]]" not in rare
     other = texts(visit(home, "library", q="xylophone"))
-    assert "No document contains these words." in other and "keyword match" not in other
+    assert "No document contains these words." in other and "has words of your search" not in other
+
+
+def test_a_heading_with_the_words_comes_before_a_mention_and_is_shown_with_its_text(
+    visit: Visit, home: Path, papers: Path
+) -> None:
+    (papers / "notes.md").write_text("# Notes\n\nCarrying over is odd. Carrying over matters.", "utf-8")
+    (papers / "leave.md").write_text(
+        "# Leave\n\nStaff get 28 days.\n\n## Carrying over\n\nUp to five days, until March.", "utf-8"
+    )
+    bench = Workbench(load(home=home))
+    bench.library.add_folder(papers)
+    bench.library.close()
+    shown = texts(visit(home, "library", q="carrying over"))
+    assert -1 < shown.find("**Leave › Carrying over**") < shown.find("**Notes**")
+    assert "Up to five days, until March." in shown
 
 
 def test_a_search_within_a_collection_returns_only_its_documents(visit: Visit, home: Path, papers: Path) -> None:

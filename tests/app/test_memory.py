@@ -147,6 +147,7 @@ def test_a_typed_query_is_kept_in_the_url(visit: Visit, noted: Path) -> None:
     app = visit(noted, "memory")
     app.text_input(key="memory-q").set_value("injera").run()
     assert app.query_params["q"] == "injera"
+    assert any(":primary-background[injera]" in each.proto.label for each in app.get("page_link"))
     app.text_input(key="memory-q").set_value("?!").run()
     assert not app.exception and "Nothing found" in texts(app)
 

@@ -153,6 +153,24 @@ def test_how_many_times_is_answered_with_the_ratio(bench: Workbench, question: s
     assert research.run(question, workbench=bench).short == short
 
 
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("What's the highest point in Papua New Guinea and how tall is it?", 1),
+        ("What is the highest point in Papua New Guinea and what is its population?", 2),
+    ],
+)
+def test_a_part_that_the_quoted_line_answers_is_not_asked_again(bench: Workbench, question: str, parts: int) -> None:
+    view = research.run(question, workbench=bench)
+    assert len(view.parts) == parts
+    assert view.answer.count("Mount Wilhelm 4,509 m") == 2  # said, and quoted
+
+
+def test_no_figure_is_one_times_another(bench: Workbench) -> None:
+    view = research.run("What is the difference in median age between Germany and Portugal?", workbench=bench)
+    assert "The difference in median age" in view.answer and "times" not in view.answer
+
+
 def test_a_question_for_a_person_is_not_answered_with_a_date(bench: Workbench) -> None:
     view = research.run("Who will win the next election in Portugal?", workbench=bench)
     assert view.outcome == "no_evidence"

@@ -82,9 +82,9 @@ def test_a_chart_of_a_query_is_called_by_the_column_and_has_no_years() -> None:
     table = Source(1, "library://own/t.csv#A2:B3", "t.csv › A2:B3", result)
     view = run("The average units sold of North is 120 [1]. The average units sold of South is 80 [1].", table)
     chart = one(view)
-    assert (chart.name, chart.dated, [point.year for point in chart.points]) == ("Average units sold", False, [0, 0])
+    assert (chart.name, chart.dated, [point.year for point in chart.points]) == ("Average Units sold", False, [0, 0])
     page = html(view)
-    assert "Average units sold" in page and "<th>Year" not in page
+    assert "Average Units sold" in page and "<th>Year" not in page
 
 
 @pytest.mark.parametrize(("second", "kind"), [("%", 0), ("USD", 1)])

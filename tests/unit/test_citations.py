@@ -153,6 +153,15 @@ def test_a_column_of_text_has_no_unit_and_no_column_the_name_that_a_query_gave_i
     assert found.quote.startswith("port: Gdansk; Average stay (hours): 12")
 
 
+def test_the_columns_of_a_result_have_their_names_of_the_file() -> None:
+    rows = "| region | sum_y_2025 |\n| --- | --- |\n| North | 140 |\nRows used: r.csv › A2:C5 (4 rows)\n"
+    quote = (
+        f"Result of SELECT region, SUM(y_2025) AS sum_y_2025 FROM r\n{rows}| row | Region | 2025 |\n| --- | --- | --- |"
+    )
+    (found,) = check("North has 140 in 2025 [1].", [Source(1, "library://own/r.csv#A2", "r.csv", quote)])
+    assert found.quote.startswith("Region: North; 2025: 140")
+
+
 @pytest.mark.parametrize(
     ("claim", "text", "status"),
     [

@@ -135,6 +135,17 @@ def test_a_reason_that_an_older_version_saved_is_in_the_language_of_the_page(
     assert cite.reason_text(saved) == shown
 
 
+def test_what_a_query_took_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = replace(OLD, status="calculated", reason="140: SELECT SUM(y_2025) FROM r")
+    quote = "Result of SELECT SUM(y_2025) FROM r\n2025: 140\nRows used: r.csv › C2:C5 (4 rows)"
+    monkeypatch.setattr(language, "current", lambda: "en")
+    assert cite.reason_text(asked) == "a query over these rows gives 140"
+    assert cite.lines(quote) == ["2025: 140", "From 4 rows of r.csv › C2:C5"]
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    assert cite.reason_text(asked) == "查询这些行得出 140"
+    assert cite.lines(quote) == ["2025: 140", "取自 r.csv › C2:C5 的 4 行"]
+
+
 def test_what_a_judge_said_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "current", lambda: "en")
     open_, said = Citation(1, "A", "unverified", by="rules"), Judgement("model:m", "supported", quote="So it is.")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
 
 import streamlit as st
 
@@ -15,11 +13,10 @@ from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, ToolError
 from research.search.library.searching import Hit
-from research.text import content_tokens, has_cjk, tokens
+from research.text import content_tokens
 from research.workbench.workbench import Workbench
 
 MOST = 20
-_WORD: Final = re.compile(r"[^\W_]+")
 
 
 def draw(bench: Workbench, query: str, collection: str) -> None:
@@ -27,7 +24,7 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
     home.until_ready()
     try:
         with st.spinner(t("Searching")):
-            hits = to_the_point(bench.library.scored(query, MOST, [collection] if collection else None))
+            hits = to_the_point(bench.library.scored(query, MOST, [collection] if collection else None), query)
     except (ToolError, ConfigError) as error:
         st.error(plain(spoken(error)))
         return
@@ -56,9 +53,14 @@ def _within(hits: Sequence[Hit]) -> Sequence[Hit]:
     return [hit for hit in hits if chosen in (None, hit.collection)]
 
 
-def to_the_point(hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Return the matches that have words of the query, or all if none has any: 323 of 325 documents with an answer stay."""
-    return [hit for hit in hits if hit.words is not None] or hits
+def to_the_point(hits: Sequence[Hit], query: str) -> Sequence[Hit]:
+    """Return the matches that have words of the query, or all if none has any: 323 of 325 documents with an answer stay.
+
+    Those whose title or heading has all of them come first.
+    """
+    wanted = set(content_tokens(query))
+    found = [hit for hit in hits if hit.words is not None] or hits
+    return sorted(found, key=lambda hit: not wanted <= set(content_tokens(f"{hit.passage.title} {hit.heading}")))
 
 
 def _hit(hit: Hit, query: str) -> None:
@@ -69,19 +71,15 @@ def _hit(hit: Hit, query: str) -> None:
     passage = hit.passage
     with st.container(border=True, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            where = plain(collections.title(hit.collection))
-            st.markdown(f"**{plain(passage.title)}** :small[:gray[{where}]]", width="stretch")
-            ways = [(hit.words, t("keyword match")), (hit.meaning, t("similar meaning"))]
+            place = f" › {hit.heading}" if hit.heading not in ("", passage.title) else ""
+            st.markdown(
+                f"**{plain(f'{passage.title}{place}')}** :small[:gray[{plain(collections.title(hit.collection))}]]",
+                width="stretch",
+            )
+            ways = [(hit.words, t("has words of your search")), (hit.meaning, t("similar meaning"))]
             found = " · ".join(way for rank, way in ways if rank is not None)
             st.markdown(f":small[:gray[{found}]]", width="content")
             address.link(t("Open"), f"open-{passage.url}", ":material/menu_book:", doc=passage.url, quote=passage.quote)
-        st.markdown("  \n".join(_marked(line, query) for line in cite.lines(passage.quote)))
-
-
-def _marked(line: str, query: str) -> str:
-    """Return a line of Markdown in which the words of the query are marked, in the singular and the plural."""
-    wanted = set(content_tokens(query))
-    if has_cjk(query):  # text without spaces is not split the same way everywhere
-        words = "|".join(re.escape(each) for each in sorted(wanted, key=len, reverse=True) if each in line)
-        return re.sub(words, lambda found: f":primary-background[{found[0]}]", line) if words else line
-    return _WORD.sub(lambda m: f":primary-background[{m[0]}]" if wanted & set(tokens(m[0])) else m[0], line)
+        heads = {plain(head) for head in (passage.title, hit.heading)}
+        lines = [line for line in cite.lines(passage.quote) if line not in heads]
+        st.markdown("  \n".join(cite.marked(line, query) for line in lines))

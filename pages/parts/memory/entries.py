@@ -83,6 +83,7 @@ def _row(bench: Workbench, entry: Entry, match: str, others: Sequence[Entry]) ->
     pin = ":material/keep: " if entry.pinned else ""
     about = similar.subject(entry)
     words = plain(clip(" ".join(content(parse(clip(entry.text, 10 * TEXT), cited=False)).split()), TEXT))
+    words = cite.marked(words, filters.query())
     with st.container(key=f"memory-text-{entry.id}"):
         st.page_link(
             PAGE,

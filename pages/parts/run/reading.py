@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from pages.parts.shared import cite
 from pages.parts.shared.language import browsers, current, t
 from pages.parts.shared.words import VERDICT_NAMES
+from research._util.retold import said_lines
 from research.compare.diff import Block as Changed
 from research.compare.diff import words as compared
 from research.events.view import RunView
@@ -256,7 +257,7 @@ class Reader:
         return {
             "n": n,
             "title": clip(source.title, cite.TITLE),
-            "quote": [line.strip() for line in quote.splitlines() if line.strip()][:LINES],
+            "quote": said_lines(quote, current())[:LINES],
             "v": verdict,
             "says": says,
             "notes": notes,

@@ -112,7 +112,7 @@ def _memory(bench: Workbench, query: str, most: int) -> list[Found]:
 
 def _documents(bench: Workbench, query: str, most: int) -> list[Found]:
     found = []
-    for hit in search.to_the_point(bench.library.scored(query, most)):
+    for hit in search.to_the_point(bench.library.scored(query, most), query):
         passage = hit.passage
         to = {"doc": passage.url, "quote": passage.quote}
         near = hit.words is None

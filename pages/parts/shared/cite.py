@@ -12,15 +12,16 @@ from pages.parts.shared import language
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
-from research._util.retold import retold
+from research._util.retold import retold, said_lines
 from research.citations.reasons import judged, one_line, told
 from research.exports.csl import web
-from research.text import clip
+from research.text import clip, content_tokens, has_cjk, tokens
 from research.types import Citation, Source, Verdict
 from research.web.url_guard import MEMORY
 from research.workbench.calibration import Calibration
 
 LIBRARY, REMEMBERED = "pages/library.py", "pages/memory.py"
+_WORD: Final = re.compile(r"[^\W_]+")
 _HEADING: Final = re.compile(r"^#{1,6}\s+")
 TITLE, QUOTE = 300, 1_500
 """Maximum characters of a title, and of a quote or a reason."""
@@ -52,7 +53,7 @@ def quoted(text: str) -> None:
 def lines(text: str) -> list[str]:
     """Return the lines of a passage as Markdown that shows their words, without the signs of a table or a heading."""
     found = []
-    for line in map(str.strip, text.splitlines()):
+    for line in said_lines(text, language.current()):
         if line.startswith("|"):
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             ruled = all(set(cell) <= set("-:") for cell in cells)  # the line below the head of a table
@@ -60,6 +61,15 @@ def lines(text: str) -> list[str]:
         else:
             found.append(_HEADING.sub("", line))
     return [plain(line) for line in found if line]
+
+
+def marked(line: str, query: str) -> str:
+    """Return a line of Markdown in which the words of the query are marked, in the singular and the plural."""
+    wanted = set(content_tokens(query))
+    if has_cjk(query):  # text without spaces is not split the same way everywhere
+        words = "|".join(re.escape(each) for each in sorted(wanted, key=len, reverse=True) if each in line)
+        return re.sub(words, lambda found: f":primary-background[{found[0]}]", line) if words else line
+    return _WORD.sub(lambda m: f":primary-background[{m[0]}]" if wanted & set(tokens(m[0])) else m[0], line)
 
 
 def sentence(status: Verdict, why: str) -> str:

@@ -10,7 +10,7 @@ from decimal import Decimal
 import msgspec
 from msgspec import Struct
 
-from research._util.amounts import SCALES, Amount, code, unlike
+from research._util.amounts import SCALES, Amount, code, rounded, unlike
 from research._util.amounts import amount as read_amount
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import bare
@@ -171,8 +171,9 @@ def comparison(found: Sequence[Finding], question: Question) -> str:
 
 
 def has_ratio(amounts: Sequence[Amount]) -> bool:
-    """Return whether one amount can be said to be so many times the other."""
-    return all(each.value > 0 and each.unit != "°C" for each in amounts)
+    """Return whether one amount can be said to be so many times the other: not 1 time."""
+    sizes = sorted(each.value for each in amounts if each.value > 0 and each.unit != "°C")
+    return len(sizes) == len(amounts) and rounded(sizes[-1] / sizes[0], 2) != 1
 
 
 def _negative(figure: str) -> str:

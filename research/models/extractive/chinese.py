@@ -85,8 +85,9 @@ def value(text: str, of: str = "") -> str:
 
 def _piece(text: str, of: str) -> str | None:
     """Return an amount, a name or a phrase with its remarks; None if it is anything else."""
-    said = [_remark(found) for found in _REMARK.findall(text)]
     bare = _REMARK.sub("", text).strip()
+    plain = bare.casefold().replace(" ", "")  # the same name in another spelling, `Hanoi (Ha Noi)`, is not said again
+    said = [_remark(each) for each in _REMARK.findall(text) if each.casefold().replace(" ", "") != plain]
     head = _headed(bare, of)
     if head is None or None in said:
         return None

@@ -21,7 +21,7 @@ from research.models.extractive.places import REGIONAL, usual
 from research.models.extractive.words import readable
 from research.plugins import tool_of
 from research.protocols.tagged import read_calls
-from research.text import enclosed, tokens
+from research.text import enclosed, language_of, tokens
 from research.types import Message
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
@@ -145,6 +145,7 @@ class Evidence:
         self.written = readable(_question(messages))
         """The question as the user wrote it."""
         self.question = standing(self.written, _EXCHANGE.findall(block))
+        self.language = language_of(self.question)  # also of its parts, whose names may be in another one
         """The question, completed from those of a conversation before it."""
         self.lost = bool(block) and lost(self.question)
         """Whether it asks about something that none of these names."""

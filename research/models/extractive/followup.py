@@ -9,6 +9,7 @@ from research.citations import cited
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.question import Question, parse
 from research.models.extractive.times import periods
+from research.quantities import quantities
 from research.text import has_cjk
 
 _OF_EACH = re.compile(r"\b(?:each|both)\W*$", re.I)
@@ -39,6 +40,9 @@ _SHORT = 10
 _WHETHER = re.compile(r"^\W*(?:is|are|was|were|do|does|did|has|have|can)\b|吗\W*$", re.I)
 _LISTED = re.compile(r"^(?:what|which|who) (?:are|were) (?P<what>the [^?]+?)\W*$", re.I)
 """What *them* means after it."""
+_DESCRIBED = re.compile(r"^(?:what|which|who)(?:['’]s| is| was) (?P<what>the [^?]+?)\W*$", re.I)
+_NAMED_ZH = re.compile(r"(?:叫|是|为)(?:什么|谁|哪\w{0,3})\W*$")
+"""What describes, in a question, the thing that it asks for; in Chinese what is left without the asking words."""
 _PHRASE = r"\b(?:of|in|for|under|by|from|at|with|to) (the (?:[\w’'-]+ ){{0,4}}?{name}(?: [\w’'-]+){{0,4}}?)\W*$"
 """Matches a name with the words that belong to it: *the Orrin agreement*."""
 _ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})(?:: |：)")
@@ -124,6 +128,23 @@ def carried(text: str, before: str) -> str:
     return f"{text.rstrip(' ?')} in {' and '.join(earlier.names)}?"
 
 
+def of_described(text: str, before: str) -> str:
+    """Return a part of a question about what the part before it describes, not about its answer; empty if it is about neither.
+
+    >>> of_described("How tall is it?", "What is the highest point in Peru?")
+    'How tall is the highest point in Peru?'
+    >>> of_described("海拔多少？", "秘鲁最高峰叫什么？")
+    '秘鲁最高峰的海拔多少？'
+    """
+    if has_cjk(text):
+        thing = _NAMED_ZH.sub("", before)
+        return f"{thing}的{_REFERS.sub('', text).removeprefix('的')}" if thing != before else ""
+    named = _DESCRIBED.match(before)
+    if named is None or not refers(text):
+        return ""
+    return _REFERS.sub(lambda match: _put(match, named["what"], before), text)
+
+
 def says_nothing(asked: Question) -> bool:
     """Return whether a question says no measure: only names, times, and what compares."""
     asked = parse(_ENDS.sub(" ", asked.text))
@@ -189,7 +210,9 @@ def _thing(before: str, earlier: Question, answer: str, *, person: bool) -> str:
     """Return what *it* means after a question: what was chosen, or what the question names."""
     lower, said = before.lower(), _BOLD.findall(answer.partition("\n")[0])
     if SUPERLATIVE.search(lower) or (COMPARATIVE.search(lower) and answer):
-        return said[0] if said and not said[0].endswith((".", "。")) else ""
+        name = said[0] if said and not said[0].endswith((".", "。")) else ""
+        figure = next((each.start for each in quantities(name) if each.kind == "number"), 0)
+        return name[:figure].strip(" -–(（") or name  # `Mount Wilhelm 4,509 m`
     if person and lower.startswith("who "):
         named = [
             name

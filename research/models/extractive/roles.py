@@ -15,8 +15,9 @@ from research.models.extractive.account import Answered, account, answers, in_on
 from research.models.extractive.asked import parts_of, without_cause
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
-from research.models.extractive.followup import carried, compares, completed, refers
+from research.models.extractive.followup import carried, compares, completed, of_described, refers
 from research.models.extractive.grounding import understood
+from research.models.extractive.kinds import fits, kind_of
 from research.models.extractive.passages import mentioned
 from research.models.extractive.planned import in_chinese, proposed, to_answer
 from research.models.extractive.prose import Prose, names_asked
@@ -62,7 +63,7 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
 def _handed_in(evidence: Evidence, items: Sequence[Solved]) -> Iterator[str]:
     """Yield the last reply: the answers to the questions, and what they are worth."""
     answered = [(each.question, each.verdict, _answer(each.evidence, each.verdict)) for each in items]
-    shown = [_refused(*each) for each in answered]
+    shown = [_refused(*each, evidence.language) for each in answered]
     text = _joined(shown) if len(shown) > 1 else shown[0][2]
     if len(items) == 1 and items[0].question == evidence.question != evidence.written:
         head, mark, rest = text.partition("\n\n### ")
@@ -70,10 +71,10 @@ def _handed_in(evidence: Evidence, items: Sequence[Solved]) -> Iterator[str]:
     yield from ("<answer>", *text.splitlines(keepends=True), "\n\n", account(answered, evidence.planned), "</answer>")
 
 
-def _refused(question: str, verdict: Verdict, text: str) -> Answered:
+def _refused(question: str, verdict: Verdict, text: str, language: str) -> Answered:
     """Return an answer; that of a question whose parts all stay open says so before it quotes what was found."""
     if answers(verdict) and all(part.status == "not_found" for part in judged(question, verdict, text)):
-        text = answer(Verdict(verdict.question, closest=verdict.facts), language_of(question))
+        text = answer(Verdict(verdict.question, closest=verdict.facts), language)
     return question, verdict, text
 
 
@@ -99,6 +100,8 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
             continue
         if before and compares(text):
             found.pop()
+        if before and _already(evidence, text, before):
+            continue
         about = carried(whole, before.question) if before else ""  # `and when was the last election?`
         tried = _each(evidence, about, messages)._replace(question=whole) if about else None
         found.append(tried if tried and _goes_on(tried.verdict) else _each(evidence, whole, messages))
@@ -107,6 +110,17 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
     if open_ and evidence.written != evidence.question and not refers(evidence.written):
         return [_each(evidence, evidence.written, messages)]  # perhaps it does not go on from the question before
     return found
+
+
+def _already(evidence: Evidence, text: str, before: Solved) -> bool:
+    """Return whether the line quoted for a part of a question has the answer to the next one: the height of a mountain."""
+    whole = of_described(text, before.question)
+    found = solved(asking(evidence, whole), acting=False) if whole and before.verdict.findings else None
+    if found is None or not found.findings or found.missing or found.computed or found.derived:
+        return False
+    facts, kind = {each.fact for each in found.findings}, kind_of(text)
+    fitting = kind in ("number", "date", "year") and not any(fits(text, kind, each.value, each.value) for each in facts)
+    return fitting and facts <= {each.fact for each in before.verdict.findings}
 
 
 def _goes_on(verdict: Verdict) -> bool:
@@ -144,20 +158,19 @@ def _propose(messages: Sequence[Message]) -> Iterator[str]:
     yield "\n".join(f"- {' '.join(item.split())}" for item in proposed(Evidence.of_task(messages).question))
 
 
-def _said(thought: str, question: str) -> str:
-    """Return a thought in the language of the question."""
-    return chinese.thought(thought) if language_of(question) == "zh" else thought
+def _said(thought: str, language: str) -> str:
+    return chinese.thought(thought) if language == "zh" else thought
 
 
 def _thoughts(evidence: Evidence, verdict: Verdict) -> str:
     """Return what is thought before the next steps."""
-    thoughts = dict.fromkeys(_said(action.thought, evidence.question) for action in verdict.actions)
-    return f"<think>{('' if language_of(evidence.question) == 'zh' else ' ').join(thoughts)}</think>\n"
+    thoughts = dict.fromkeys(_said(action.thought, evidence.language) for action in verdict.actions)
+    return f"<think>{('' if evidence.language == 'zh' else ' ').join(thoughts)}</think>\n"
 
 
 def _done(evidence: Evidence) -> str:
     """Return the thought before the answer."""
-    return f"<think>{_said(DONE, evidence.question)}</think>\n"
+    return f"<think>{_said(DONE, evidence.language)}</think>\n"
 
 
 def _offered(name: str, messages: Sequence[Message]) -> str:
@@ -195,10 +208,10 @@ def _plan(messages: Sequence[Message]) -> Iterator[str]:
     ]
     for place, (query, goal) in enumerate(dict(searches).items()):
         number = place * (1 + reads) + 1
-        yield f"Plan: {_said(f'Look for {query}.', question)}\n#E{number} = search[{query}]\n"
+        yield f"Plan: {_said(f'Look for {query}.', evidence.language)}\n#E{number} = search[{query}]\n"
         if reads:
             task = json.dumps({"url": f"#E{number}", "goal": goal}, ensure_ascii=False)
-            why = _said("Read the best page found for that.", question)
+            why = _said("Read the best page found for that.", evidence.language)
             yield f"Plan: {why}\n#E{number + 1} = visit[{task}]\n"
 
 
@@ -217,10 +230,10 @@ def _searches(messages: Sequence[Message], evidence: Evidence) -> list[tuple[str
 
 def _replan(messages: Sequence[Message]) -> Iterator[str]:
     """Yield a search in place of a failed step: the first that this model would make without a plan."""
-    question = Evidence.of_task(messages).question
+    evidence = Evidence.of_task(messages)
     step = re.search(r"#E\d+(?= = .{0,2000}\n\n(?:Its error|错误信息))", messages[-1].content)
-    query = _first_query(messages, question)
-    why = _said(f"Look for {query}.", question)
+    query = _first_query(messages, evidence.question)
+    why = _said(f"Look for {query}.", evidence.language)
     yield f"Plan: {why}\n{step.group() if step else '#E1'} = search[{query}]\n"
 
 
@@ -298,7 +311,9 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
         return
     if len(planned := to_answer(evidence)) > 1:
         sections = [{"name": clip(text, 80), "description": text} for text in planned]
-        yield f"<think>{_said('Divide the question.', question)}</think>\n" + write_call("Sections", sections=sections)
+        yield f"<think>{_said('Divide the question.', evidence.language)}</think>\n" + write_call(
+            "Sections", sections=sections
+        )
         return
     q = understood(evidence)
     alone = len(q.names) < 2 or q.relation is not None or not any(target.label for target in q.targets)
@@ -321,7 +336,9 @@ def _outline(messages: Sequence[Message]) -> Iterator[str]:
         # Only if it is understood as it is meant.
         meant = ([target.label for target in parse(each["description"]).targets] for each in sections)
         scopes = sections if all(each == labels for each in meant) else scopes
-    yield f"<think>{_said('Divide the question.', question)}</think>\n" + write_call("Sections", sections=scopes)
+    yield f"<think>{_said('Divide the question.', evidence.language)}</think>\n" + write_call(
+        "Sections", sections=scopes
+    )
 
 
 def _research(messages: Sequence[Message]) -> Iterator[str]:
@@ -381,10 +398,10 @@ def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
 
 def _answer(evidence: Evidence, verdict: Verdict) -> str:
     """Return the verdict as a report."""
-    said = answer(verdict, language_of(evidence.question), evidence.remembered)
+    said = answer(verdict, evidence.language, evidence.remembered)
     if answers(verdict) or verdict.doubt or not (held := columns_of(evidence)):
         return said
-    return f"{said}\n\n{_TABLES[language_of(evidence.question)].format(tables='; '.join(held))}"
+    return f"{said}\n\n{_TABLES[evidence.language].format(tables='; '.join(held))}"
 
 
 def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact]) -> str:
@@ -395,13 +412,13 @@ def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact]) -> str:
     for fact in facts:  # until an answer quotes it, what names nothing asked for may be foreign to the question
         named = not verdict.actions or any(mentioned(name, f"{fact.title} {fact.line}") for name in names)
         found[1 if fact in evidence.remembered else 0 if named else 2][note(fact)] = None
-    heads = _HEADS[language_of(evidence.question)]
+    heads = _HEADS[evidence.language]
     lines = [f"### {heads[0]}", *(found[0] or [f"- {heads[4]}"])]
     for head, notes in zip(heads[1:3], found[1:], strict=True):
         lines += [f"### {head}", *notes] if notes else []
     gaps = [f"- {chinese.term(gap) if heads is _HEADS['zh'] else gap}" for gap in verdict.missing]
     lines += [f"### {heads[3]}", *(gaps or [f"- {heads[4]}"])]
-    steps_next = dict.fromkeys(f"- {_said(a.thought, evidence.question)}" for a in verdict.actions)
+    steps_next = dict.fromkeys(f"- {_said(a.thought, evidence.language)}" for a in verdict.actions)
     lines += [f"### {heads[5]}", *(steps_next or [f"- {heads[6]}"])]
     return "\n".join([*lines, f"### {heads[7]}", *dict.fromkeys(map(tried, steps))])
 

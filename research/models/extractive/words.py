@@ -10,7 +10,7 @@ from typing import Any
 
 from research.models.extractive.stems import stem
 from research.quantities import zh_value
-from research.text import STOP_WORDS, language_of, tokens
+from research.text import STOP_WORDS, has_cjk, tokens
 
 _MOST_OF_A_QUESTION = 4_000
 _RUN = re.compile(r"([^\w\n]|_)\1{8,}")
@@ -36,7 +36,7 @@ def directions(text: str) -> set[str]:
 
 def reason(question: str, template: str, **values: object) -> str:
     """Return why a part counts as not found, in the language of its question."""
-    if language_of(question) == "zh":
+    if has_cjk(question):
         chinese: dict[str, str] = _data()["reason"]
         template = chinese.get(template, template)
         values = {name: chinese.get(str(value), value) for name, value in values.items()}

@@ -17,6 +17,7 @@ from research.errors import ToolError
 from research.search.library import overview, ranking, storage
 from research.search.library.factbook import Document
 from research.search.relevance import beginning, best_quote, room
+from research.text import clip
 from research.types import Passage
 from research.web import places
 
@@ -38,6 +39,8 @@ class Hit(Struct, frozen=True):
     """Rank by meaning, from 1; None if the document is not among the nearest."""
     collection: str = ""
     """Name of its collection."""
+    heading: str = ""
+    """The heading that the quote has or stands under, if it is near."""
 
 
 Nearest = Callable[
@@ -98,6 +101,7 @@ def hits(
             ranks[0].get(document),
             ranks[1].get(document),
             collections.get(document.url, ""),
+            _heading(texts(document), quotes[document]),
         )
         for document in ranking.unrepeated(query, quotes)
     ]
@@ -111,7 +115,19 @@ def _in_turn(rankings: Sequence[ranking.Ranking]) -> ranking.Ranking:
 def _quote(document: Document, texts: Sequence[str], nearest: str, query: str, limit: int) -> str:
     """Return the lines of a document that fit the query best; of one found by meaning only, its nearest passage."""
     asked = ranking.asked_about(document, query)
-    return best_quote(texts, asked, limit) or best_quote(texts, query, limit) or beginning(nearest, limit)
+    quote = best_quote(texts, asked, limit) or best_quote(texts, query, limit) or beginning(nearest, limit)
+    if not all(line.startswith("#") for line in quote.splitlines() if line):
+        return quote
+    after = next((text.partition(quote)[2] for text in texts if quote in text), "").strip().partition("\n\n")[0]
+    return clip(f"{quote}\n\n{after}", limit) if after and not after.startswith("#") else quote
+
+
+def _heading(texts: Sequence[str], quote: str) -> str:
+    """Return the last heading up to the first line of a quote that is none."""
+    lines = [line for line in quote.splitlines() if line]
+    said = next((line for line in lines if not line.startswith("#")), lines[-1] if lines else "").strip("…")
+    before = next((text.partition(said)[0] for text in texts if said in text), "")
+    return next((line.lstrip("# ") for line in reversed(before.splitlines()) if line.startswith("#")), "")
 
 
 def titled(connection: sqlite3.Connection, document: Document, quote: str) -> str:
