@@ -145,8 +145,8 @@ class Evidence:
         self.written = readable(_question(messages))
         """The question as the user wrote it."""
         self.question = standing(self.written, _EXCHANGE.findall(block))
-        self.language = language_of(self.question)  # also of its parts, whose names may be in another one
         """The question, completed from those of a conversation before it."""
+        self.language = language_of(self.question)  # also of its parts, whose names may be in another one
         self.lost = bool(block) and lost(self.question)
         """Whether it asks about something that none of these names."""
         recalled = _facts(_inside("recalled", said))
