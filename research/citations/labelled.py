@@ -39,7 +39,7 @@ _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
 _SHARE = re.compile(r"\b100(?:\.0+)?\s*\*|\*\s*100\b")
 """How a query calculates a percentage."""
-_UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
+_UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]++)[^()（）]*+[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """Matches the words before the 1,000 of `births per 1,000 people`, which is a unit."""
 _PER = re.compile(r"\bper (1,?000|100,?000)\b")
