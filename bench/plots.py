@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-COLOURS = ("#64748b", "#1d4ed8", "#c2410c", "#0f766e", "#7c3aed", "#be185d", "#ca8a04")
+COLOURS = ("#64748b", "#1d4ed8", "#c2410c", "#0f766e", "#7c3aed", "#be185d", "#ca8a04", "#0c0a09")
 
 
 class Panel(Struct, frozen=True):

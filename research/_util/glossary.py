@@ -11,7 +11,7 @@ from typing import Any
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year at the end of the label of a series."""
 
-_COVERED = re.compile(r".+ in ([^:]+): (\d+) of (\d+) countries have a figure(?:, (\d{4}(?: to \d{4})?))?")
+_COVERED = re.compile(r".+ in ([^:]{1,99}): (\d+) of (\d+) countries have a figure(?:, (\d{4}(?: to \d{4})?))?")
 
 
 @cache

@@ -53,7 +53,8 @@ def _joined(written: str, completion: Completion) -> Completion:
         return completion
     if len(os.path.commonprefix([written, more])) >= min(len(written), _BEGUN_AGAIN):
         return completion
-    more = _THOUGHTS.sub("", more, count=1) if _THOUGHTS.match(more) else more
+    if thought := _THOUGHTS.match(more):
+        more = more[thought.end() :]
     if "<answer>" in written and (again := _ANSWER.match(more)):
         more = more[again.end() :]
     sizes = range(min(len(written), len(more), _REPEATED), 9, -1)

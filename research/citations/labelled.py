@@ -39,7 +39,7 @@ _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
 _SHARE = re.compile(r"\b100(?:\.0+)?\s*\*|\*\s*100\b")
 """How a query calculates a percentage."""
-_UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]+)[^()（）]*[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
+_UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]++)[^()（）]*+[)）](?=[^()（）]*$)|([$€£¥](?:bn|[mk])?)$")
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """Matches the words before the 1,000 of `births per 1,000 people`, which is a unit."""
 _PER = re.compile(r"\bper (1,?000|100,?000)\b")
@@ -232,8 +232,13 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
 
 def only(text: str) -> Quantity | None:
     """Return the figure of a text that has only one, apart from the 1,000 of `births/1,000 population`."""
-    found = [each for each in quantities(text) if each.kind == "number" and not _RATE.search(text[: each.start])]
+    found = _numbers(text, quantities(text))
     return found[0] if len(found) == 1 and not found[0].weak else None
+
+
+def _numbers(text: str, found: Iterable[Quantity]) -> tuple[Quantity, ...]:
+    """Return the numbers of a text that are not part of the unit of another."""
+    return tuple(each for each in found if each.kind == "number" and not _RATE.search(text, each.start - 9, each.start))
 
 
 def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Cell]:
@@ -372,7 +377,7 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
         text = _in_english(text, (*names, *dict.fromkeys(cell.item for cell in cells)))
     text, ranks = without_ranks(_rates(text)) if any(cell.rank for cell in cells) else (_rates(text), ())
     found = quantities(text)
-    figures = tuple(each for each in found if each.kind == "number" and not _RATE.search(text[: each.start]))
+    figures = _numbers(text, found)
     restated = {b for a, b in pairwise(figures) if b.hedge == "about" and b.states(a)}  # 1,234,567（约123万）
     for each in restated:
         end = _end(text, each)

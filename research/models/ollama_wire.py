@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OLLAMA: Final = "http://localhost:11434"
-_PATH: Final = re.compile(r"/+(?:v1|api)(?:/+(?:chat(?:/completions)?|generate|tags|models))?\Z")
+_PATH: Final = re.compile(r"(?<!/)/+(?:v1|api)(?:/+(?:chat(?:/completions)?|generate|tags|models))?\Z")
 """What a request adds to an address; users copy it with the address."""
 ASK_S: Final = 10.0
 """Seconds for an answer that no model has to compute: a run waits for it whatever its budget."""

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 LIST_S = 60.0
 """Seconds to wait for a list, which no model has to compute."""
 _PATHS = {
-    "openai": re.compile(r"/+(?:chat/completions|completions|responses|embeddings|(?<=/v1/)models)\Z"),
-    "anthropic": re.compile(r"(?:/+v1)?(?:/+messages|(?<=/v1)/+models)?\Z"),
+    "openai": re.compile(r"(?<!/)/+(?:chat/completions|completions|responses|embeddings|(?<=/v1/)models)\Z"),
+    "anthropic": re.compile(r"(?<!/)(?:/+v1)?(?:/+messages|(?<=/v1)/+models)?\Z"),
 }
 """What a request adds to an address; users copy it with the address."""
 _CLASSES: Final[Mapping[str, str]] = {

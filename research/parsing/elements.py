@@ -24,7 +24,7 @@ _TAG = re.compile(
     r"|<\|(?P<slash>/?)(?P<token>[A-Za-z_]{1,40})\|>"
     r"|\[(?P<stroke>/?)(?P<mark>[A-Z]{2,20}_[A-Z_]{2,40})\]"
 )
-_ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*\"([^\"]*)\"")
+_ATTRIBUTE = re.compile(r"(?<![\w:-])([\w:-]+)\s*=\s*\"([^\"]*)\"")
 _SIDES = frozenset({"start", "begin", "end"})
 _CALLS = frozenset({"tool", "tools", "function", "functions", "invoke", "toolcall", "functioncall"})
 """Parts of an element's name that say it is a call."""

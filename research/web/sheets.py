@@ -23,7 +23,7 @@ _NO_VALUE = re.compile(
 """A formula without a result; an empty text is one."""
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})" s="(\d{1,6})"')
 _TOKEN = re.compile(
-    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*].'
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^][-]*+)[^][]*\]|\[[^][]*\]|[_*].'
     r"|(?P<digit>[0#?][0#?,.]*)|(?P<sign>.)",
     re.S,
 )

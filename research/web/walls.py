@@ -41,7 +41,7 @@ _ROBOT = re.compile(
     r"|(?:not|aren.t|are you) a (?:ro)?bot|(?:are|be|being) (?:a )?(?:human|person)\b|captcha|unusual (?:traffic|activity)"
     r"|ddos.{0,20}protection|too many requests|rate limit(?:ed)? exceeded"
     r"|sicherheits(?:überprüfung|prüfung)|(?:kein|ein) (?:ro)?bot|zugriff (?:verweigert|gesperrt)"
-    r"|ungewöhnliche\w* (?:datenverkehr|aktivität)"
+    r"|ungewöhnliche\w? (?:datenverkehr|aktivität)"
     r"|accès (?:refusé|interdit)|n.êtes pas un robot|vérification de sécurité|acceso denegado|no eres un robot"
     r"|accesso negato|acesso negado|доступ (?:запрещ[её]н|ограничен)|не робот"
     r"|安全验证|安全驗證|人机验证|访问验证|訪問驗證|请求过于频繁"

@@ -30,7 +30,7 @@ def shapes(text: str) -> list[tuple[str, ...]]:
 
 def compared() -> dict[str, peers.Figures]:
     """Return made-up figures for every program."""
-    names = [peers.LOOP, peers.OURS, *(peer.name for peer in peers.PEERS)]
+    names = [peers.BARE, peers.LOOP, peers.OURS, *(peer.name for peer in peers.PEERS)]
     keep = {peers.OURS, "langgraph + SQLite checkpointer"}
     return {name: peers.Figures(dict.fromkeys(ROUNDS, 1.0), 1.0, 10**6 * (name in keep)) for name in names}
 
@@ -65,7 +65,7 @@ def test_the_peer_bench_prints_the_documented_tables(
     peers.main()
     alone = capsys.readouterr().out
     ((head, *names),) = shapes(alone)
-    assert (head, names) == (shapes(printed)[0][0], [peers.LOOP, peers.OURS])
+    assert (head, names) == (shapes(printed)[0][0], [peers.BARE, peers.LOOP, peers.OURS])
     assert f"not installed: {', '.join(peer.name for peer in peers.PEERS)}." in alone
 
 

@@ -194,5 +194,5 @@ def _came_back(call: ToolCall, seen: Observation) -> str:
         return plain(clip("; ".join(sums), 2 * SUBJECT))
     address = as_words(call.arguments.get("url", ""))  # it is in the name already
     words = seen.text[:500].replace(address, "") if address and not seen.ok else seen.text[:500]
-    said = plain(clip(re.sub(r"\s+(?=[（，；])", "", " ".join(words.split())), SUBJECT))
+    said = plain(clip(re.sub(r" (?=[（，；])", "", " ".join(words.split())), SUBJECT))
     return said if seen.ok else t("failed: {reason}", reason=said)

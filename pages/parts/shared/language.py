@@ -76,7 +76,7 @@ def _templates(language: str) -> Sequence[tuple[re.Pattern[str], str]]:
     """Return the catalogue's texts with places as patterns, the most definite first."""
     found: list[tuple[int, re.Pattern[str], str]] = []
     for text, there in _known(language).items():
-        parts = list(string.Formatter().parse(text)) if re.search(r"\{\w+[^{}]*\}", text) else []
+        parts = list(string.Formatter().parse(text)) if re.search(r"\{\w[^{}]*\}", text) else []
         known: set[str] = set()
         pattern = ""
         for literal, place, _, _ in parts:

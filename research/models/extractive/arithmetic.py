@@ -23,7 +23,7 @@ _REMARK = re.compile(r"\([^()%]{0,300}\)")
 """Matches a remark, not the shares of the parts of an item."""
 
 _ASIDE = re.compile(r"\((?:[^()]|\([^()]*\))*\)")
-_DATED = re.compile(r"\s*\([^()]*\b\d{4}\b[^()]*\)$")
+_DATED = re.compile(r"(?<!\s)\s*\((?=[^()]*\b\d{4}\b)[^()]*\)$")
 _UNNAMED = re.compile(r"\s*(?:other|none|un[a-z]+|no|not)\b")
 """Matches an item that is the rest of a list: `other 3.1%`, `unspecified 9%`."""
 _FIGURE = re.compile(

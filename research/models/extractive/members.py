@@ -26,7 +26,7 @@ _SHARED = re.compile(
 )
 """Matches a question for the countries that are on the borders of all that it names."""
 _OF_GIVEN = re.compile(
-    r"\b(?:which|who|one) of (?:the )?Ξ(?!['’])|\bΞ(?:,| or| and) .*\b(?:which|who)\b|Ξ[和与跟、].*(?:哪[个国]|谁)",
+    r"\b(?:which|who|one) of (?:the )?Ξ(?!['’])|\bΞ(?:,| or| and) .{0,300}\b(?:which|who)\b|Ξ[和与跟、].{0,300}(?:哪[个国]|谁)",
     re.I,
 )
 """Matches a question that offers the countries to choose from."""

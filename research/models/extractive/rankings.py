@@ -87,7 +87,7 @@ _PLAIN = re.compile(
     r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
     r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
     r"(?: (?:with|that|has|have))*|\b(?:the )?(?:most|highest|largest|biggest|greatest|lowest|least|fewest|smallest|top)\b|"
-    r"(?:是?哪个国家|哪些国家|哪国)的?|最[高低多少大小]|^\W*列出|[前两三四五六七八九十\d]+[个名位](?:国家)?|[是？?。]"
+    r"(?:是?哪个国家|哪些国家|哪国)的?|最[高低多少大小]|^\W*列出|[前两三四五六七八九十\d]{1,9}[个名位](?:国家)?|[是？?。]"
 )
 """Matches the words of a question that ask for a country, and for the most or least of something."""
 _BAD = re.compile(

@@ -457,7 +457,7 @@ def _passed_by_some(meant: Measured, plan: Plan) -> bool:
     return not once and any(added(column) for column, limit in plan.limits if limit.other is None)
 
 
-_ALTOGETHER = re.compile(r"[各每].*(?:一共|总共|加起来)")
+_ALTOGETHER = re.compile(r"[各每].{0,300}(?:一共|总共|加起来)")
 """What makes members that are named one by one a whole."""
 _TOTALLED = re.compile(r"price|fee|cost|rent|length|distance|width|capacity|价|费|长度", re.I)
 """Figures that have a total if one is asked for."""

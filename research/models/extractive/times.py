@@ -26,7 +26,7 @@ _TO = re.compile(r"\s*(?:(?:up\s+)?(?:to|till?|until|through)(?:\s+the)?|[到至
 _OR = re.compile(r"\s*(?:and|[和与到至])(?:\s+the)?\s*", re.I)
 _BETWEEN = re.compile(r"\bbetween(?:\s+the)?\s*$|在$|介于$", re.I)
 """Match what is between the ends of a span, and before it: `between May and July`."""
-_OF = re.compile(r"\s*(?:of|in|,)?\s*")
+_OF = re.compile(r"\s*+(?:of|in|,)?\s*")
 _NEAR = 40
 """Characters around a time that may say how it is meant."""
 _AFTER = re.compile(r"\b(?:after|later than)\s*$", re.I)
