@@ -100,9 +100,13 @@ def test_a_question_for_all_parts_of_a_whole_is_answered_with_a_table_of_them(
         "What fraction of Chile's area is owned by foreigners?",
         "What proportion of Japan's imports arrives by air?",
         "Which of Peru and Chile has the larger Catholic population share?",
+        "How old is Japan's population?",
+        "How old is Peru?",
+        "How long is the road network of Ghana?",
+        "What is the total length of motorways in Spain?",
     ],
 )
-def test_a_total_is_not_an_answer_to_a_question_for_a_share(bench: Workbench, question: str) -> None:
+def test_another_measure_is_no_answer(bench: Workbench, question: str) -> None:
     assert research.run(question, workbench=bench).outcome == "no_evidence"
 
 

@@ -54,6 +54,7 @@ _COUNT = re.compile(
     r"fewer|in (?:a|every) hundred)\b)[a-z]|多少(?:个?人|名|家|座|艘|架|张|辆|位|个)",
     re.I,
 )
+_OLD = re.compile(r"\bhow old\b|几岁|多大年纪", re.I)
 _TOTAL = re.compile(r"\btotal\b|\baltogether\b|\bin all\b|总共|一共|总数", re.I)
 _ASIDE = re.compile(r"[(（](?![^()（）]{0,12}[)）]\W{0,9}$)[^()（）]{0,300}[)）]")
 _RELATIVE = re.compile(
@@ -115,6 +116,8 @@ def lacks(question: str, statement: str, quote: str) -> str:
         return "" if _POINTS.search(statement) else "a difference in percentage points"
     if measure == "share":
         return "" if _SHARE_SAID.search(f"{statement}\n{quote}") else "a share"
+    if _OLD.search(question) and figures and not any(each.unit == "years" for each in figures):
+        return "an age"
     if measure is None or not figures:
         return ""
     if measure not in ("count", "total"):
