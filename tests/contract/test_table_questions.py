@@ -374,6 +374,7 @@ def test_quarters_parts_of_names_and_capitals_are_read(
         ("How many orders are not paid?", "**2**"),
         ("Which customer brought the most money?", "**Blom** has the highest total Amount: **450 EUR**"),
         ("哪些订单是退货？", "退货，订单编号共2个：**D1、D3**"),
+        ("哪个月费用最多？", "**5月**的费用最高：**40 元**"),
         ("3月到5月的费用合计是多少？", "3月至5月，费用合计为**90 元**"),
     ],
 )

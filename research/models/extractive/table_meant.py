@@ -53,7 +53,7 @@ COUNTED = re.compile(
 )
 MOST_OF = re.compile(
     r"\b(?:most|fewest|least|(?:highest|largest|greatest|lowest|smallest) number of)\s+(?P<what>[^\W\d_].*)|"
-    r"(?:[的下有]|^)(?P<zh>[^\W\d_的下有]{1,6}?)(?:数量|数|量)?最[多少]",
+    r"(?:[的下有]|^)(?P<zh>[^\W\d_的下有哪]{1,6}?)(?:数量|数|量)?最[多少]",
     re.I,
 )
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")

@@ -257,9 +257,11 @@ class _Sentences:
         return self._dated(self.plan.group.sql, cell) if self.plan.group else cell
 
     def _dated(self, name: str, cell: str) -> str:
-        """Return a cell of the column with this name; a date as people write it."""
-        dates = [column.sql for column in self.plan.table.of_type("date")]
-        return dated(cell, self.language) if name in dates else cell
+        """Return a cell of the column with this name; a date or the number of a month as people write it."""
+        types = {column.sql: column.type for column in self.plan.table.times}
+        if types.get(name) == "month" and cell.isdigit():
+            return dated(f"-{int(cell):02}", self.language)
+        return dated(cell, self.language) if types.get(name) == "date" else cell
 
     def _listed(self, rows: Sequence[Sequence[str]]) -> str:
         return self.w["join"].join(f"{self._name(row[0])} {self._value(row[-1])}" for row in rows)
