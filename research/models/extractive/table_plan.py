@@ -348,10 +348,7 @@ class _Planner(Measured):
         if limit.degree:
             means = measured(limit.degree, self.figures)
             return (means[0][0], ">" if means[0][1] else "<") if len(means) == 1 else (None, "")
-        unit = unit_of(limit.unit)
-        fitting = [
-            column for column in self.figures if unit and unit in (unit_of(column.unit), *map(unit_of, column.words))
-        ]
+        fitting = _fitting(self, limit)
         match = best(_words_near(self, limit), fitting or self.figures)
         column = match.column if match else fitting[0] if len(fitting) == 1 else measure
         return column, limit.sign
@@ -471,6 +468,19 @@ def _words_near(meant: Measured, limit: Limit) -> list[str]:
             text[i] = " "
     words = [word for word in words_of("".join(text)) if word not in GENERIC]
     return words[-3:] if not has_cjk(meant.text) else words
+
+
+def _fitting(meant: Measured, limit: Limit) -> list[PColumn]:
+    """Return the columns in the unit of a limit, or named by the word behind it: `pallets`, of the year that is asked for."""
+    said = words_of(limit.unit)
+    named = [each for each in meant.figures if any(same(word, own) for word in said for own in each.words)]
+    dated = [each for each in named if any(when.text in each.name for when in meant.periods)]
+    unit = unit_of(limit.unit)
+    return (
+        dated
+        or named
+        or [each for each in meant.figures if unit and unit in (unit_of(each.unit), *map(unit_of, each.words))]
+    )
 
 
 def _same_unit(limit: Limit, column: PColumn) -> bool:
