@@ -134,7 +134,10 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     shown = chinese.verdict(verdict) if has_cjk(text) else verdict
     joint = _joint(text)
     comma = "、" if has_cjk(text) else ", "
-    if (first := shown.ranked) and (
+    first = shown.ranked
+    if first and first.ranking.stands:
+        return f"第{first.count + 1}" if has_cjk(text) else f"Number {first.count + 1}"
+    if first and (
         asked[0].kind != "number"
         if first.ranking.kind == "top"
         else first.ranking.kind == "count" and not counts(asked[0].text)

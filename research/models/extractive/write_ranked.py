@@ -49,7 +49,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         said = past(ranking.limit, found.label, w) if ranking.limit else ""
         if ranking.stands and ranking.limit:
             own = found.heads[0]
-            rank, name = len(found.rows) + 1, _named(ranking.limit.name, w)
+            rank, name = found.count + 1, _named(ranking.limit.name, w)
             lines.append(w["stands"].format(name=name, rank=rank, value=_bold(own.value), n=own.n, **named))
         names = chinese.listed([row.name for row in found.rows[:NAMED]], w) + (" …" if len(found.rows) > NAMED else "")
         if names or not ranking.stands:
