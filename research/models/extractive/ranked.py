@@ -26,8 +26,6 @@ _STATED = {"sum": "Sum of ", "mean": "Mean of ", "median": "Median of "}
 
 def over_all(finder: Finder, ranking: Ranking) -> Verdict | None:
     """Return the answer over all countries, or the next step; None if comparisons do not help with the question."""
-    if ranking.excluded and ranking.kind != "top":
-        return None
     found = _compared(finder, ranking)
     q = finder.question
     if finder.actions:
@@ -57,15 +55,10 @@ def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, bool] | None:
         return None
     if len(found) < len(tables) and len(tables) == 1:
         return None
-    if ranking.excluded:
-        included = (
-            tuple(row for row in each.rows if (usual(row.name) or row.name) not in ranking.excluded) for each in found
-        )
-        found = [replace(each, rows=rows) for each, rows in zip(found, included, strict=True)]
+    found = [replace(each, rows=tuple(row for row in each.rows if ranking.counts(row.name))) for each in found]
     if ranking.group is None:
         return _answered(finder, ranking, label, found)
     group = ranking.group
-    found = [replace(each, rows=tuple(row for row in each.rows if group.has(row.name))) for each in found]
     given = {usual(row.name) or row.name for each in found for row in each.rows}
     answer = _answered(finder, ranking, label, [each for each in found if each.rows]) if given else None
     return (replace(answer[0], without=tuple(sorted(group.names - given))), answer[1]) if answer else None

@@ -41,7 +41,6 @@ _EDGED = r"(?<![a-z])(?:{})(?![a-z])"
 _REGIONS = (
     ("Central America and the Caribbean", r"central america(?:n)? and (?:the )?caribbean|中美洲和加勒比"),
     ("South Asia", r"south[- ]asian?|南亚"),
-    ("Central Asia", r"central[- ]asian?|中亚"),
     ("East and Southeast Asia", r"east (?:and|or|&) south-?east asian?|东亚和东南亚"),
     ("Middle East", r"(?:the )?middle[- ]east(?:ern)?|中东"),
     ("South America", r"(?:latin|central|north) and south america|south[- ]american?|南美洲?"),
@@ -66,9 +65,7 @@ _ELSEWHERE = re.compile(
     r"东南亚|东亚|西欧|东欧|南欧|拉丁美洲|加勒比|北非|西非|东非|南非|中非"
 )
 """Groups of countries for which there is no comparison, and countries with the name of a region in theirs."""
-_LISTED = re.compile(
-    r"south[- ](?:asia|america)n?|central[- ]asian?|north[- ]american?|central america(?:n)? and (?:the )?caribbean"
-)
+_LISTED = re.compile(r"south[- ](?:asia|america)n?|north[- ]american?|central america(?:n)? and (?:the )?caribbean")
 """Regions with a comparison whose names have those of other groups in them."""
 _ASKS = re.compile(
     r"\b(?:which|what|whose|name|list|rank|give|show|find|tell|top)\b.{0,60}?\b(?:countr(?:y|ies)|nations?|states?|"
@@ -213,6 +210,10 @@ class Ranking(Struct, frozen=True):
     """Whether the rank of the country is asked for whose figure is the limit."""
     excluded: frozenset[str] = frozenset()
     """Countries that are not asked about."""
+
+    def counts(self, name: str) -> bool:
+        """Return whether a country, as a source names it, is one of those that are asked about."""
+        return (usual(name) or name) not in self.excluded and (self.group is None or self.group.has(name))
 
     @property
     def places(self) -> tuple[str, ...]:

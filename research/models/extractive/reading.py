@@ -93,8 +93,9 @@ def read(prose: Prose) -> Reading | None:
 def _says_all(said: Sentence, wanted: Wanted) -> bool:
     """Return whether a sentence has each word of the question, with its title, heading, and the sentence before it."""
     head = said.page.heads[said.fact.line].rpartition("\n")[2]
-    before = [fact.line for fact in said.page.lines[: said.page.lines.index(said.fact)]][-1:]
-    above = " ".join([head if head.startswith("#") else "", *before])
+    at = said.page.lines.index(said.fact)
+    before = said.page.lines[at - 1].line if at else ""
+    above = f"{head if head.startswith('#') else ''} {before}"
     return wanted.words.keys() <= said.own | wanted.held(said.page, above)
 
 

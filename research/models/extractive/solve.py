@@ -299,7 +299,9 @@ def ranking(question: str) -> Ranking | None:
     several = len({mention.names for mention in mentions(text)}) > 1
     narrowed = several or "所在的国家" in text or DENIES.search(text.lower())
     found = None if narrowed else asked(parse(text))
-    return msgspec.structs.replace(found, excluded=frozenset(excluded)) if found and excluded else found
+    if found is None or not excluded:
+        return found
+    return msgspec.structs.replace(found, excluded=frozenset(excluded)) if found.kind == "top" else None
 
 
 def weighs_sum(text: str) -> bool:

@@ -271,7 +271,9 @@ def _told_apart(text: str, one: Filter, other: Filter) -> Filter | None:
 def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]:
     """Yield filters on the empty cells of columns that the question denies: `unpaid` where `paid on` is empty."""
     columns = [each for each in table.columns if each.blank and not any(each is other.column for other in kept)]
-    for match in re.finditer(r"(?:still )?([^\W\d_]+)" if columns else r"(?!)", text):
+    if not columns:
+        return
+    for match in re.finditer(r"(?:still )?([^\W\d_]+)", text):
         word = match[1].lower()
         bare = word.removeprefix("un")
         denied = bare != word or _DENIED.search(text[: match.start()])

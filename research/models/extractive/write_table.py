@@ -250,7 +250,7 @@ class _Sentences:
         parts = [self.w["is"].format(c=name, v=value) for name, value in stated.items()]
         parts += self._limits()
         told = self.w["for"].format(all=self.w["and"].join(named)) if named else ""
-        told += self.w["when"].format(all=_times(self.plan, self.language)) if _times(self.plan, self.language) else ""
+        told += self.w["when"].format(all=times) if (times := _times(self.plan, self.language)) else ""
         return told + (self.w["where"].format(all=self.w["and"].join(parts)) if parts else "")
 
     def _name(self, cell: str) -> str:
