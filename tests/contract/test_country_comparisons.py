@@ -138,7 +138,9 @@ def test_the_first_line_and_the_short_answer_are_what_is_asked(
     [("What is Chile's rank in GDP per capita in South America?", "Number 3"), ("智利的人口在南美洲排第几？", "第6")],
 )
 def test_a_rank_is_the_answer_in_one_line(bench: Workbench, question: str, short: str) -> None:
-    assert research.run(question, workbench=bench).short == short
+    view = research.run(question, workbench=bench)
+    assert view.short == short
+    assert not view.uncited
 
 
 @pytest.mark.parametrize(
