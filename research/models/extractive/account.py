@@ -101,6 +101,8 @@ def answers(verdict: Verdict) -> bool:
         return False
     if verdict.reading:
         return verdict.reading.stated
+    if any(each.plan.unread for each in verdict.table):
+        return False
     return bool(verdict.table or verdict.ranked or verdict.findings or verdict.group or verdict.quotes)
 
 

@@ -399,7 +399,7 @@ def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
 def _answer(evidence: Evidence, verdict: Verdict) -> str:
     """Return the verdict as a report."""
     said = answer(verdict, evidence.language, evidence.remembered)
-    if answers(verdict) or verdict.doubt or not (held := columns_of(evidence)):
+    if answers(verdict) or verdict.doubt or verdict.table or not (held := columns_of(evidence)):
         return said
     return f"{said}\n\n{_TABLES[evidence.language].format(tables='; '.join(held))}"
 
@@ -425,7 +425,7 @@ def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact]) -> str:
 
 def _quoted(verdict: Verdict) -> Sequence[Fact]:
     """Return the facts that an answer quotes; none for one that only says what comes near it."""
-    if verdict.table:
+    if verdict.table and answers(verdict):
         return [fact for each in verdict.table for fact in each.facts]
     return verdict.facts if answers(verdict) else ()
 

@@ -7,6 +7,7 @@ import copy
 import msgspec
 
 from research.models.extractive import tabular
+from research.models.extractive.account import answers
 from research.models.extractive.chinese import subject
 from research.models.extractive.covering import CLOSEST
 from research.models.extractive.described import ANY, ANY_CHINESE, DEEPEST, described
@@ -22,7 +23,14 @@ from research.text import has_cjk
 
 
 def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
-    """Return the next steps or the answer to the question of a conversation."""
+    """Return the next steps or the answer to the question of a conversation, or what comes near one."""
+    found = _solved(evidence, acting)
+    if found.actions or found.doubt or answers(found) or not (near := tabular.solved(evidence, acting, near=True)):
+        return found
+    return msgspec.structs.replace(near, closest=found.reading.best if found.reading else found.closest)
+
+
+def _solved(evidence: Evidence, acting: bool) -> Verdict:
     text, leads = evidence.question, list[Lead]()
     if acting and evidence.offers("recall") and not evidence.steps:
         return Solver(evidence).verdict()

@@ -44,7 +44,7 @@ _BEYOND = re.compile(
     re.I,
 )
 """What no plan calculates: causes, ratios, exceptions, forecasts, times counted from today, and yes or no."""
-_NEGATED = re.compile(r"\b(?:not|never|no|non)\b|n['’]t\b|(?:没有?|未|非|不)(?!足|到|超|低|少)", re.I)
+DENIED = re.compile(r"\b(?:not|never|no|non)\b|n['’]t\b|(?:没有?|未|非|不)(?!足|到|超|低|少)", re.I)
 _PER_TIME = re.compile(
     r"\b(?P<ly>dai|week|month|quarter|year|annual)ly\b|\bper (?P<per>day|week|month|quarter|year)\b|"
     r"每个?(?P<zh>[天周月季年])|[月年]均",
@@ -75,7 +75,7 @@ def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = Fals
 
     `compares` says that a difference is calculated.
     """
-    negated = _NEGATED.search(meant.text)
+    negated = DENIED.search(meant.text)
     beyond = _BEYOND.search(meant.text)
     if (beyond and not (beyond.start() == 0 and meant.offers())) or (
         said.DIFFERENCE.search(meant.text) and not compares

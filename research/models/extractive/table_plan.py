@@ -17,11 +17,12 @@ from research.models.extractive.table_columns import (
     NEAR,
     Filter,
     best,
+    likeness,
     rivals,
     same,
     words_of,
 )
-from research.models.extractive.table_cover import per_time, uncovered, uneven
+from research.models.extractive.table_cover import DENIED, per_time, uncovered, uneven
 from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, GROUPED
 from research.models.extractive.table_measure import Measured
@@ -76,6 +77,8 @@ class Plan(Struct, frozen=True):
     """Columns that are listed beside the group: `the managers and their offices`."""
     ratio: tuple[PColumn, PColumn] | None = None
     """The columns whose sums are divided: `rent per seat`; the measure has the name and unit of the result."""
+    unread: tuple[str, ...] = ()
+    """Words of the question that the table does not account for, so that the plan is only near to what is asked."""
 
 
 class Doubt(Struct, frozen=True):
@@ -86,15 +89,18 @@ class Doubt(Struct, frozen=True):
 
 
 def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
-    """Return what to calculate, from the table that fits the question best; None if none clearly does."""
+    """Return what to calculate, from the table that fits the question best; None if none clearly does.
+
+    If none covers the whole question, it is the plan that leaves a word `unread`.
+    """
     named = [table for table in tables if table.file.partition(" › ")[0].casefold() in question.casefold()]
     read = [found for table in named or tables if table.rows and (found := _Planner(question, table).read())]
     spoken = _columns_said(question, named or tables)
     read = [each for each in read if isinstance(each, Doubt) or spoken <= _columns_said(question, [each.table])]
-    plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: -plan.score)
-    if not plans:
-        return next((each for each in read if isinstance(each, Doubt)), None)
-    equal = [each for each in plans if plans[0].score - each.score < 0.15]
+    plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: (bool(plan.unread), -plan.score))
+    if not plans or plans[0].unread:
+        return next((each for each in read if isinstance(each, Doubt)), plans[0] if len(plans) == 1 else None)
+    equal = [each for each in plans if plans[0].score - each.score < 0.15 and not each.unread]
     if len(equal) > 1:
         return Doubt(tuple(each.table.file for each in equal))
     return plans[0]
@@ -124,13 +130,22 @@ class _Planner(Measured):
         if _other_kind(self, plan) or _qualified(plan, self.text):
             return None
         compares = plan.operation == "difference" or (plan.operation == "growth" and len(plan.periods) == 2)
-        if uncovered(self, [each for each in columns if each], compares=compares):
+        left = uncovered(self, [each for each in columns if each], compares=compares)
+        if left and not self._near(plan, left):
             return None
         if (not plan.each and uneven(self, plan.measure, plan.aggregate)) or (
             plan.limits and _passed_by_some(self, plan)
         ):
             return None
-        return plan
+        return replace(plan, unread=tuple(left))
+
+    def _near(self, plan: Plan, left: Sequence[str]) -> bool:
+        """Return whether all but one word of a question, the name of the measure included, is about a table."""
+        if len(left) > 1 or plan.measure is None or not left[0].isalpha() or left[0] == self.text:
+            return False
+        measure = plan.measure
+        named = measure.name in self.text or any(likeness(word, measure) == 1 for word in words_of(self.text))
+        return named and not DENIED.search(left[0])
 
     def _listed(self) -> Plan | None:
         """Return the plan that lists the members of a column of text, if that is all that is asked: `which stations are in …`."""

@@ -24,8 +24,11 @@ _SHOWN, _COLUMNS = 3, 8
 _FACTBOOK = "factbook ("
 
 
-def solved(evidence: Evidence, acting: bool) -> Verdict | None:
-    """Return the next step or the answer from a table; None if no table clearly has what is asked."""
+def solved(evidence: Evidence, acting: bool, *, near: bool = False) -> Verdict | None:
+    """Return the next step or the answer from a table; None if no table clearly has what is asked.
+
+    With `near`, it is the answer to all but one word of the question.
+    """
     question = evidence.question
     if not _offered(evidence):
         return None
@@ -34,19 +37,21 @@ def solved(evidence: Evidence, acting: bool) -> Verdict | None:
         action = Action("query", {"about": question}, "Look which tables fit.")
         return Verdict(parse(question), actions=(action,)) if acting and not evidence.lessons else None
     described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
-    if found := _answered(evidence, question, described, acting):
+    if found := _answered(evidence, question, described, acting, near):
         return found
     text, guessed = spelt(question, frozenset(tokens(step.text)))
-    found = _answered(evidence, text, described, acting) if guessed else None
+    found = _answered(evidence, text, described, acting, near) if guessed else None
     return replace(found, question=replace(found.question, guessed=guessed)) if found else None
 
 
-def _answered(evidence: Evidence, question: str, described: Sequence[PTable], acting: bool) -> Verdict | None:
+def _answered(
+    evidence: Evidence, question: str, described: Sequence[PTable], acting: bool, near: bool
+) -> Verdict | None:
     """Return the next step or the answer to a question as it is written."""
     plan = planned(question, described)
     if isinstance(plan, Doubt):
         return Verdict(parse(question), doubt=plan.options)
-    return _carried_out(evidence, question, plan, acting) if plan else None
+    return _carried_out(evidence, question, plan, acting) if plan and bool(plan.unread) == near else None
 
 
 def columns_of(evidence: Evidence) -> list[str]:

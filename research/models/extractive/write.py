@@ -109,6 +109,7 @@ _WORDS = {
         "besides": "; ",
         "unsaid": "**No certain answer found.** These passages come closest; read whether they answer it, "
         "or try the words that the documents use.",
+        "near": "**No certain answer found.** No table accounts for {words}; without it, this comes closest.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest passages found",
         "understood": "“{written}” was understood as {name}.",
@@ -197,6 +198,7 @@ _WORDS = {
         "and": "、",
         "besides": "，",
         "unsaid": "**没有找到确定的答案。** 以下段落最为接近，请自行判断，或改用文档中的用词提问。",
+        "near": "**没有找到确定的答案。** 表格里没有与{words}对应的内容；不计这个词，最接近的结果如下。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的段落",
         "understood": "“{written}”理解为 {name}。",
@@ -227,7 +229,10 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         return w["doubt"].format(options=w["or"].join(f"“{each}”" for each in verdict.doubt))
     if verdict.table:
         found = [tabular(each, language, verdict.question.text) for each in verdict.table]
-        return "\n\n".join([*(paragraph for each in found for paragraph in each), *_understood(verdict.question, w)])
+        unread = [word for each in verdict.table for word in each.plan.unread]
+        near = [w["near"].format(words=w["and"].join(f"“{word}”" for word in unread))] if unread else []
+        said_so = [*(paragraph for each in found for paragraph in each), *_understood(verdict.question, w)]
+        return "\n\n".join([*near, *said_so, *_closest(list(map(note, verdict.closest)), w)])
     if verdict.ranked:
         cited = verdict.ranked.facts
         evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))
