@@ -38,7 +38,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
 _FROM = re.compile(
-    r"\sFROM\s+(?P<table>\w+)(?P<alias>\s+(?:AS\s+)?(?!(?:WHERE|GROUP|ORDER|LIMIT|HAVING)\b)\w+)?(?=\s|;|$)",
+    r"\sFROM\s+(?P<table>\w+|\((?:[^()]++|\([^()]*+\))*+\))(?P<alias>\s+(?:AS\s+)?(?!(?:WHERE|GROUP|ORDER|LIMIT|HAVING)\b)\w+)?(?=\s|;|$)",
     re.IGNORECASE,
 )
 _REST = re.compile(r"\s(?:GROUP|ORDER|HAVING|LIMIT)\b|;", re.IGNORECASE)
@@ -219,7 +219,10 @@ def _value(value: object) -> Value:
 
 
 def _used(database: sqlite3.Connection, job: SqlJob, reading: _Reading) -> tuple[Used, ...]:
-    """Return the cells that the result was made from: exact rows for a statement over one table without subqueries."""
+    """Return the cells that the result was made from: exact rows for a statement over one table.
+
+    It may be over one subquery too, if that keeps the numbers of its rows.
+    """
     found = dict(reading.columns)
     read = _FROM.search(job.sql)
     if read and len(found) == 1 and not _NESTED.search(f"{job.sql[6 : read.start()]} {job.sql[read.end() :]}"):
@@ -228,7 +231,7 @@ def _used(database: sqlite3.Connection, job: SqlJob, reading: _Reading) -> tuple
         where = after[: rest.start()] if rest else after
         try:
             rows = database.execute(
-                f"SELECT {ROW} FROM {read['table']}{read['alias'] or ''} {where} LIMIT {USED_ROWS}"
+                f"SELECT DISTINCT {ROW} FROM {read['table']}{read['alias'] or ''} {where} LIMIT {USED_ROWS}"
             ).fetchall()
         except sqlite3.Error:
             rows = []

@@ -31,7 +31,7 @@ _LIGHT = frozenset(
     "note tell please know want need come gain receive get obtain done offer list record measure register report count add "
     "start end there both number figure all together altogether one two three four five six seven eight nine ten second "
     "third fourth fifth ascending descending often among through via throughout bring brought place made make "
-    "show shown our ours us well term terms record records".split()
+    "show shown our ours us well term terms record records everything everyone still already yet".split()
 )
 """Words that do not say what is asked for."""
 _BEYOND = re.compile(
@@ -59,7 +59,7 @@ _LEVELS = re.compile(
 _NOT_LEVELS = re.compile(r"\bnew\b|joined|hired|新增", re.I)
 _SAME = 0.7
 """Least cosine of a Chinese word and an English name that translate each other; `护士` and `doctors` have .51."""
-_CLEAR = 0.55
+CLEAR = 0.55
 """Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
 _CHINESE = re.compile(
     r"请问|一共|总共|合计|共有|共|总|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
@@ -147,7 +147,7 @@ def _known_figure(figure: str, meant: Meant, columns: Sequence[PColumn]) -> bool
 def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     """Return the words that name the rows or what is asked of them."""
     key = meant.table.of_type("text")[:1]
-    names = [word for column in (*columns, *key) for word in (*column.words, column.said.lower())]
+    names = [word for column in (*columns, *key) for word in (*column.words, column.said)]
     units = [word for column in columns for word in words_of(column.unit)]
     units += ["money"] if any(is_money(column.unit) for column in columns) else []
     short = {unit_of(column.unit) for column in columns if column.unit}
@@ -183,6 +183,7 @@ def _light(word: str) -> bool:
 def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     own = _own(meant, columns)
     key = meant.table.of_type("text")[:1]
+    beside = [column.said for column in meant.table.of_type("text")]
     nouns = set()
     for match in _SLOT.finditer(rest):
         found = words_of(match["noun"] or match["kind"])
@@ -190,9 +191,9 @@ def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         nouns |= set(found[: named[0]] if named else found)  # a verb comes behind the noun of `which region sold`
     missing = []
     for word in words_of(rest):
-        if _named(word, own, meant.head):
+        if _named(word, own, meant.head) or (word not in nouns and any(means(word, each) for each in beside)):
             continue
-        near = any(likeness(word, each) >= _CLEAR for each in (*columns, *key))
+        near = any(likeness(word, each) >= CLEAR for each in (*columns, *key))
         if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in meant.head)):
             missing.append(word)
     return missing

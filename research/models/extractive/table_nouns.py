@@ -8,7 +8,7 @@ from research.models.extractive.table_columns import same
 from research.models.extractive.table_reading import PColumn, PTable
 
 _NUMBERED = re.compile(
-    r"(?:^|[\s_.-])(?:no|nr|num|number|id|code|key|bib|pos|position|index|#)\.?$|(?<=[a-z])(?:Id|ID|No)$|#$|"
+    r"(?:^|[\s_.-])(?:no|nr|num|number|id|code|key|bib|pos|position|index|#)\.?$|(?-i:(?<=[a-z])(?:Id|ID|No)$)|#$|"
     r"(?:编号|序号|学号|工号|单号|号码|编码|排名|名次)$",
     re.I,
 )

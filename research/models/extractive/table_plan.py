@@ -22,7 +22,7 @@ from research.models.extractive.table_columns import (
     same,
     words_of,
 )
-from research.models.extractive.table_cover import DENIED, per_time, uncovered, uneven
+from research.models.extractive.table_cover import CLEAR, DENIED, per_time, uncovered, uneven
 from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, GROUPED
 from research.models.extractive.table_measure import Measured
@@ -96,7 +96,7 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     named = [table for table in tables if table.file.partition(" › ")[0].casefold() in question.casefold()]
     read = [found for table in named or tables if table.rows and (found := _Planner(question, table).read())]
     spoken = _columns_said(question, named or tables)
-    read = [each for each in read if isinstance(each, Doubt) or spoken <= _columns_said(question, [each.table])]
+    read = [each for each in read if isinstance(each, Doubt) or spoken <= _columns_said(question, [each.table], each.filters)]
     plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: (bool(plan.unread), -plan.score))
     if not plans or plans[0].unread:
         return next((each for each in read if isinstance(each, Doubt)), plans[0] if len(plans) == 1 else None)
@@ -106,10 +106,14 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     return plans[0]
 
 
-def _columns_said(question: str, tables: Sequence[PTable]) -> set[str]:
-    """Return the words of a question that name columns of figures: a salary is no revenue where another table has one."""
+def _columns_said(question: str, tables: Sequence[PTable], chosen: Sequence[Filter] = ()) -> set[str]:
+    """Return the words of a question that name columns of figures: a salary is no revenue where another table has one.
+
+    Those of the values `chosen` do too.
+    """
+    found = {word for each in chosen for word in words_of(question[each.start : each.end])}
     owned = {own for table in tables for column in figures(table) for own in column.words if own not in GENERIC}
-    return {word for word in words_of(question) if any(same(word, own) for own in owned)}
+    return found | {word for word in words_of(question) if any(same(word, own) for own in owned)}
 
 
 class _Planner(Measured):
@@ -141,11 +145,14 @@ class _Planner(Measured):
 
     def _near(self, plan: Plan, left: Sequence[str]) -> bool:
         """Return whether all but one word of a question, the name of the measure included, is about a table."""
-        if len(left) > 1 or plan.measure is None or not left[0].isalpha() or left[0] == self.text:
+        if len(left) > 1 or not left[0].isalpha() or left[0] == self.text or DENIED.search(left[0]):
             return False
-        measure = plan.measure
-        named = measure.name in self.text or any(likeness(word, measure) == 1 for word in words_of(self.text))
-        return named and not DENIED.search(left[0])
+        if len(plan.periods) > 1 or not (plan.filters or plan.limits or plan.periods or plan.group):
+            return False  # what is open may compare the two, or choose rows
+        words = [word for word in words_of(self.text) if word not in left and word not in GENERIC]
+        if plan.measure is None:
+            return any(map(self.names_rows, words))
+        return plan.measure.name in self.text or any(likeness(word, plan.measure) >= CLEAR for word in words)
 
     def _listed(self) -> Plan | None:
         """Return the plan that lists the members of a column of text, if that is all that is asked: `which stations are in …`."""
@@ -455,8 +462,8 @@ def _qualified(plan: Plan, text: str) -> bool:
     own = unit_of(plan.measure.unit.removeprefix("万"))
     if asked and own in UNITS.values() and own != UNITS[asked[1]]:
         return True  # `how many days` asks for no euros
-    name = plan.measure.name.replace("_", " ")
-    return any(not re.search(rf"\b{each[0]}", text, re.I) for each in _PARTS.findall(name))
+    name = plan.measure.said
+    return len(plan.measure.words) > 1 and any(not re.search(rf"\b{each[0]}", text, re.I) for each in _PARTS.findall(name))
 
 
 def _passed_by_some(meant: Measured, plan: Plan) -> bool:

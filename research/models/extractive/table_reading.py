@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research.citations.labelled import split
 from research.models.extractive.evidence import Evidence, Fact, Step
-from research.models.extractive.times import month_of
+from research.models.extractive.times import YEAR, month_of
+from research.sandbox.sql import ROW
 from research.text import tokens
 
 QUERY = "query"
@@ -19,6 +21,10 @@ _COLUMN = re.compile(
     r'^- (?P<sql>\w+) "(?P<name>.*?)": (?P<type>text|number|date|year)(?:, (?!values: |[\d,]+ values such as: |\d+ blank)'
     r"(?P<unit>[^,|]*?)(?=, |$))?(?P<rest>.*)$"
 )
+FIGURE = "figure"
+"""The column of figures of a table whose columns were months."""
+_MONTHS = 3
+"""Least columns named by months that make each a row."""
 _MONTH = re.compile(r"^(?:month|monat|mois|mes|mese)\b|^月份? ", re.I)
 """Matches the name of a column of the numbers of months."""
 _VALUES = re.compile(r", (?:(?P<all>values)|(?P<many>[\d,]+) values such as): (?P<values>.*?)(?:, \d+ blank)?$")
@@ -101,8 +107,36 @@ def tables(text: str) -> list[PTable]:
         body = text[match.end() : following.start() if following else len(text)]
         columns = tuple(filter(None, map(_column, body.splitlines())))
         rows = int((match["rows"] or "0").replace(",", ""))
-        found.append(PTable(match["name"], match["file"], match["title"] or "", rows, columns))
+        found += _long(PTable(match["name"], match["file"], match["title"] or "", rows, columns))
     return found
+
+
+def _long(table: PTable) -> list[PTable]:
+    """Return a table, and apart from it, as one row for each month, those of its columns that are months."""
+    months = {each: month for each in table.of_type("number") if (month := month_of(each.name))}
+    if len(months) < _MONTHS:
+        return [table]
+    keys = [each for each in table.columns if each not in months and each.type != "number"]
+    rest = [each for each in table.columns if each not in months]
+    shared = ", ".join([ROW, *(each.sql for each in keys)])
+    parts = [f"SELECT {shared}, {month} AS month, {each.sql} AS {FIGURE} FROM {table.name}" for each, month in months.items()]
+    low, *_, high = sorted(months.values())
+    lows, highs = ([figure(getattr(each, end)) for each in months] for end in ("low", "high"))
+    sheet = YEAR.sub("", table.file.partition(" › ")[2]).strip(" -_,:()年")
+    title = sheet if sheet and not sheet[-1].isdigit() else table.title or table.file.partition(".")[0]
+    measure = PColumn(
+        FIGURE,
+        title,
+        "number",
+        next(iter(months)).unit,
+        low=f"{min(filter(None, lows), default=0):g}",
+        high=f"{max(filter(None, highs), default=0):g}",
+        blank=sum(each.blank for each in months),
+    )
+    month = PColumn("month", "month", "month", "", (), len(months), f"-{low:02}", f"-{high:02}")
+    name = f"({' UNION ALL '.join(parts)})"
+    by_month = PTable(name, table.file, table.title, table.rows * len(months), (*keys, month, measure))
+    return [replace(table, columns=tuple(rest)), by_month] if rest != keys else [by_month]
 
 
 def _column(line: str) -> PColumn | None:

@@ -84,7 +84,7 @@ _LIMIT = re.compile(
     r"at least|no less than|minimum of|below|under|less than|at most|no more than|"
     r"up to)|超过|高于|大于|多于|不低于|不少于|至少|低于|小于|少于|不足|不到|不超过|至多)\s{0,3}(?:of\s)?[$€£¥]?\s?"
     r"(?P<number>\d[\d,]*(?:\.\d+)?)\s?(?P<scale>million|thousand|billion|k\b|万|亿)?(?P<unit>\s?[%°\w]{1,20})?|"
-    r"(?<![\d,.])(?P<after>\d[\d,]{0,20}(?:\.\d{1,10})?)\s?(?:\S{0,3}\s?)?"
+    r"(?<![\d,.])(?P<after>\d[\d,]{0,20}(?:\.\d{1,10})?)\s?(?P<times>million|thousand|billion|k\b|万|亿)?(?:\S{0,3}\s?)?"
     r"(?P<tail>\bor (?:more|above|over|less|fewer|below)|以上|以下)",
     re.I,
 )
@@ -165,7 +165,7 @@ def limits(text: str) -> list[Limit]:
         unit = (match["unit"] or "").strip().lower()
         if match["word"] and (unit[:1] == "月" if unit else YEAR.fullmatch(match["number"])):
             continue
-        scale = _SCALES.get((match["scale"] or "").lower(), 1.0)
+        scale = _SCALES.get((match["scale"] or match["times"] or "").lower(), 1.0)
         found.append(Limit(sign, number * scale, match.start(), match.end(), unit, degree))
     return found
 

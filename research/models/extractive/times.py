@@ -111,7 +111,7 @@ def _joined(text: str, found: list[Period]) -> list[Period]:
             joined[-1] = replace(last, text=f"{each.text[:4]}{last.text}", end=each.end)
         else:
             joined.append(each)
-    if len(joined) == 2 and {each.how for each in joined} == {"="}:
+    if len(joined) == 2 and joined[0].how in ("=", ">=") and joined[1].how == "=":
         first, last = joined
         between = _BETWEEN.search(text[: first.start]) and _OR.fullmatch(text, first.end, last.start)
         if between or _TO.fullmatch(text, first.end, last.start):
