@@ -10,7 +10,7 @@ from research.models.extractive.table_columns import NEAR, best, same, words_of
 from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, Meant
 from research.models.extractive.table_nouns import quantity
-from research.models.extractive.table_reading import FIGURE, PColumn
+from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import means
 from research.models.extractive.table_units import UNITS, unit_of
 from research.text import has_cjk
@@ -48,7 +48,7 @@ class Measured(Meant):
         if said.GROWTH.search(self.text) and len(columns) == 1 and all(map(said.calculates, words)):
             return columns[0], 0.5  # `which region grew fastest` of a table with one figure
         found_best = best(words, columns, self._beside(words))
-        if found_best is None and len(columns) == 1 and columns[0].sql == FIGURE:
+        if found_best is None and len(columns) == 1 and self.table.by_month:
             return columns[0], 0.5  # what is in the cells of such a table needs no name
         return (found_best.column, found_best.score) if found_best else (None, 0.0)
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from research.citations.labelled import split
 from research.models.extractive.evidence import Evidence, Fact, Step
-from research.models.extractive.times import YEAR, month_of
+from research.models.extractive.times import MONTHS, YEAR, month_of
 from research.sandbox.sql import ROW
-from research.text import tokens
+from research.text import has_cjk, tokens
 
 QUERY = "query"
 _TABLE = re.compile(r"^table (?P<name>\w+) \((?P<file>.+?)(?:, (?P<rows>[\d,]+) rows?)?\)(?:: (?P<title>.*))?$", re.M)
@@ -21,8 +21,6 @@ _COLUMN = re.compile(
     r'^- (?P<sql>\w+) "(?P<name>.*?)": (?P<type>text|number|date|year)(?:, (?!values: |[\d,]+ values such as: |\d+ blank)'
     r"(?P<unit>[^,|]*?)(?=, |$))?(?P<rest>.*)$"
 )
-FIGURE = "figure"
-"""The column of figures of a table whose columns were months."""
 _MONTHS = 3
 """Least columns named by months that make each a row."""
 _MONTH = re.compile(r"^(?:month|monat|mois|mes|mese)\b|^月份? ", re.I)
@@ -78,6 +76,11 @@ class PTable(Struct, frozen=True):
         return column.different >= self.rows > 0
 
     @property
+    def by_month(self) -> bool:
+        """Whether it was a table with a column for each month."""
+        return self.name.startswith("(")
+
+    @property
     def times(self) -> list[PColumn]:
         """The columns of dates and years, or of months if there are none."""
         return self.of_type("date", "year") or self.of_type("month")
@@ -116,26 +119,33 @@ def _long(table: PTable) -> list[PTable]:
     months = {each: month for each in table.of_type("number") if (month := month_of(each.name))}
     if len(months) < _MONTHS:
         return [table]
-    keys = [each for each in table.columns if each not in months and each.type != "number"]
     rest = [each for each in table.columns if each not in months]
-    shared = ", ".join([ROW, *(each.sql for each in keys)])
-    parts = [f"SELECT {shared}, {month} AS month, {each.sql} AS {FIGURE} FROM {table.name}" for each, month in months.items()]
-    low, *_, high = sorted(months.values())
-    lows, highs = ([figure(getattr(each, end)) for each in months] for end in ("low", "high"))
+    keys = [each for each in rest if each.type != "number"]
     sheet = YEAR.sub("", table.file.partition(" › ")[2]).strip(" -_,:()年")
     title = sheet if sheet and not sheet[-1].isdigit() else table.title or table.file.partition(".")[0]
+    low, *_, high = sorted(months.values())
+    zh = has_cjk(keys[0].name) if keys else False
+    names = tuple(f"{month}月" if zh else MONTHS[month - 1] for month in months.values())
+    by = PColumn("month", "月份" if zh else "month", "month", "", names, len(names), f"-{low:02}", f"-{high:02}")
+    ends = [value for each in months for end in (each.low, each.high) if (value := figure(end)) is not None]
+    unit, blank = next(iter(months)).unit, sum(each.blank for each in months)
     measure = PColumn(
-        FIGURE,
+        re.sub(r"\W+", "_", f"{title.lower()}_"),
         title,
         "number",
-        next(iter(months)).unit,
-        low=f"{min(filter(None, lows), default=0):g}",
-        high=f"{max(filter(None, highs), default=0):g}",
-        blank=sum(each.blank for each in months),
+        unit,
+        low=f"{min(ends, default=0):g}",
+        high=f"{max(ends, default=0):g}",
+        blank=blank,
     )
-    month = PColumn("month", "month", "month", "", (), len(months), f"-{low:02}", f"-{high:02}")
-    name = f"({' UNION ALL '.join(parts)})"
-    by_month = PTable(name, table.file, table.title, table.rows * len(months), (*keys, month, measure))
+    shared = ", ".join([ROW, *(each.sql for each in keys)])
+    parts = [
+        f"SELECT {shared}, '{name}' AS month, {each.sql} AS {measure.sql} FROM {table.name}"
+        for name, each in zip(names, months, strict=True)
+    ]
+    by_month = PTable(
+        f"({' UNION ALL '.join(parts)})", table.file, table.title, table.rows * len(months), (*keys, by, measure)
+    )
     return [replace(table, columns=tuple(rest)), by_month] if rest != keys else [by_month]
 
 

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from research.models.extractive.places import LANGUAGES
 
-_MONTHS = "january february march april may june july august september october november december".split()
+MONTHS = "January February March April May June July August September October November December".split()
+_MONTHS = [name.lower() for name in MONTHS]
 _MONTH = re.compile(
     rf"\b(?P<name>{'|'.join(f'{m[:3]}(?:{m[3:]})?' for m in _MONTHS)}|sept)\b\.?(?!\s+not)(?:\s+(?P<year>(?:19|20)\d\d))?"
 )

@@ -11,6 +11,7 @@ from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn, figure, shown
 from research.models.extractive.table_sql import value_name
 from research.models.extractive.table_words import GROWTH
+from research.models.extractive.times import MONTHS
 from research.models.extractive.verdict import TableAnswer
 from research.text import has_cjk
 
@@ -187,7 +188,7 @@ class _Sentences:
             return f"{self._what()} ({unit})" if unit else self._what()
         column = next((each for each in self.plan.table.columns if each.sql == name), None)
         if column is None:
-            return self.w.get(name, name.replace("_", " "))
+            return _period(name, self.language) if re.match(r"in_\w", name) else self.w.get(name, name.replace("_", " "))
         return f"{column.said} ({column.unit})" if column.unit and column.type == "number" else column.said
 
     def _cell(self, name: str, cell: str) -> str:
@@ -440,9 +441,6 @@ def with_unit(value: str, column: PColumn) -> str:
     return f"{value}{unit}" if unit.startswith(("%", "°")) else f"{value} {unit}"
 
 
-_MONTHS = "January February March April May June July August September October November December".split()
-
-
 def dated(text: str, language: str) -> str:
     """Return a date as people write it."""
     match = re.fullmatch(r"(\d{4})?-?(?:(\d\d)|Q(\d))?(?:-(\d\d))?(?: .*)?", text)
@@ -452,7 +450,7 @@ def dated(text: str, language: str) -> str:
     if language == "zh":
         parts = [f"{year}年" if year else "", f"{int(month)}月" if month else "", f"第{quarter}季度" if quarter else ""]
         return "".join([*parts, f"{int(day)}日" if day else ""])
-    named = _MONTHS[int(month) - 1] if month and 1 <= int(month) <= 12 else f"Q{quarter}" if quarter else ""
+    named = MONTHS[int(month) - 1] if month and 1 <= int(month) <= 12 else f"Q{quarter}" if quarter else ""
     return " ".join(filter(None, [day and str(int(day)), named, year]))
 
 
