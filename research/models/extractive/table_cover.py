@@ -206,7 +206,7 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         *filter(None, [meant.kind, meant.taken]),
     ]
     names += [word for group in SYNONYMS for word in group if not group.isdisjoint(names)]
-    if meant.wide and not meant.kind:  # the title says what the figures are: 销售额 of the sheet 销售
+    if meant.table.by_month or (meant.wide and not meant.kind):  # the title says what the figures are: 销售额 of the sheet 销售
         names += [word for group in SYNONYMS for word in group if word.startswith(tuple(meant.head) or "\0")]
     units = [column.unit for column in columns]
     for name in sorted(filter(None, (*names, *units)), key=len, reverse=True):

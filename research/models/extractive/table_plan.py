@@ -94,9 +94,15 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     If none covers the whole question, it is the plan that leaves a word `unread`.
     """
     named = [table for table in tables if table.file.partition(" › ")[0].casefold() in question.casefold()]
-    read = [found for table in named or tables if table.rows and (found := _Planner(question, table).read())]
+    found = {table: plan for table in named or tables if table.rows and (plan := _Planner(question, table).read())}
+    by_month = {table.file for table, plan in found.items() if table.by_month and not getattr(plan, "unread", ())}
+    read = [plan for table, plan in found.items() if table.by_month or table.file not in by_month]
     spoken = _columns_said(question, named or tables)
-    read = [each for each in read if isinstance(each, Doubt) or spoken <= _columns_said(question, [each.table], each.filters)]
+    read = [
+        each
+        for each in read
+        if isinstance(each, Doubt) or spoken <= _columns_said(question, [each.table], each.filters)
+    ]
     plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: (bool(plan.unread), -plan.score))
     if not plans or plans[0].unread:
         return next((each for each in read if isinstance(each, Doubt)), plans[0] if len(plans) == 1 else None)
@@ -135,24 +141,13 @@ class _Planner(Measured):
             return None
         compares = plan.operation == "difference" or (plan.operation == "growth" and len(plan.periods) == 2)
         left = uncovered(self, [each for each in columns if each], compares=compares)
-        if left and not self._near(plan, left):
+        if left and not _near(self, plan, left):
             return None
         if (not plan.each and uneven(self, plan.measure, plan.aggregate)) or (
             plan.limits and _passed_by_some(self, plan)
         ):
             return None
         return replace(plan, unread=tuple(left))
-
-    def _near(self, plan: Plan, left: Sequence[str]) -> bool:
-        """Return whether all but one word of a question, the name of the measure included, is about a table."""
-        if len(left) > 1 or not left[0].isalpha() or left[0] == self.text or DENIED.search(left[0]):
-            return False
-        if len(plan.periods) > 1 or not (plan.filters or plan.limits or plan.periods or plan.group):
-            return False  # what is open may compare the two, or choose rows
-        words = [word for word in words_of(self.text) if word not in left and word not in GENERIC]
-        if plan.measure is None:
-            return any(map(self.names_rows, words))
-        return plan.measure.name in self.text or any(likeness(word, plan.measure) >= CLEAR for word in words)
 
     def _listed(self) -> Plan | None:
         """Return the plan that lists the members of a column of text, if that is all that is asked: `which stations are in …`."""
@@ -376,6 +371,18 @@ class _Planner(Measured):
         return column, limit.sign
 
 
+def _near(meant: Measured, plan: Plan, left: Sequence[str]) -> bool:
+    """Return whether all but one word of a question, the name of the measure included, is about a table."""
+    if len(left) > 1 or not left[0].isalpha() or left[0] == meant.text or DENIED.search(left[0]):
+        return False
+    if len(plan.periods) > 1 or not (plan.filters or plan.limits or plan.periods or plan.group):
+        return False  # what is open may compare the two, or choose rows
+    words = [word for word in words_of(meant.text) if word not in left and word not in GENERIC]
+    if plan.measure is None:
+        return any(map(meant.names_rows, words))
+    return plan.measure.name in meant.text or any(likeness(word, plan.measure) >= CLEAR for word in words)
+
+
 _PER = re.compile(
     rf"\b(?:per|for each|for every) (?P<one>[^\W\d_]+)|[每均][{said.CLASSIFIERS}]?(?P<zh>[^\W\d_]+)", re.I
 )
@@ -463,7 +470,9 @@ def _qualified(plan: Plan, text: str) -> bool:
     if asked and own in UNITS.values() and own != UNITS[asked[1]]:
         return True  # `how many days` asks for no euros
     name = plan.measure.said
-    return len(plan.measure.words) > 1 and any(not re.search(rf"\b{each[0]}", text, re.I) for each in _PARTS.findall(name))
+    return len(plan.measure.words) > 1 and any(
+        not re.search(rf"\b{each[0]}", text, re.I) for each in _PARTS.findall(name)
+    )
 
 
 def _passed_by_some(meant: Measured, plan: Plan) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from research.citations.labelled import split
 from research.models.extractive.evidence import Evidence, Fact, Step
@@ -115,7 +114,7 @@ def tables(text: str) -> list[PTable]:
 
 
 def _long(table: PTable) -> list[PTable]:
-    """Return a table, and apart from it, as one row for each month, those of its columns that are months."""
+    """Return a table, and before it, as one row for each month, those of its columns that are months."""
     months = {each: month for each in table.of_type("number") if (month := month_of(each.name))}
     if len(months) < _MONTHS:
         return [table]
@@ -146,7 +145,7 @@ def _long(table: PTable) -> list[PTable]:
     by_month = PTable(
         f"({' UNION ALL '.join(parts)})", table.file, table.title, table.rows * len(months), (*keys, by, measure)
     )
-    return [replace(table, columns=tuple(rest)), by_month] if rest != keys else [by_month]
+    return [by_month, table]
 
 
 def _column(line: str) -> PColumn | None:

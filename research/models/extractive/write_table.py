@@ -188,7 +188,9 @@ class _Sentences:
             return f"{self._what()} ({unit})" if unit else self._what()
         column = next((each for each in self.plan.table.columns if each.sql == name), None)
         if column is None:
-            return _period(name, self.language) if re.match(r"in_\w", name) else self.w.get(name, name.replace("_", " "))
+            return (
+                _period(name, self.language) if re.match(r"in_\w", name) else self.w.get(name, name.replace("_", " "))
+            )
         return f"{column.said} ({column.unit})" if column.unit and column.type == "number" else column.said
 
     def _cell(self, name: str, cell: str) -> str:
@@ -202,7 +204,7 @@ class _Sentences:
         if self.plan.measure is None:
             return self.w["rows"]
         name = self._measure()
-        if self.plan.operation == "rank" and self.rows.count == len(self.rows.rows):
+        if self.plan.operation == "rank" and self.rows.count == len(self.rows.rows) and not self.plan.table.by_month:
             return name  # the total of one row is its figure
         return self.w[self.plan.aggregate].format(
             m=name, unit="分" if "分" in self.plan.measure.unit + self.question else "值"
