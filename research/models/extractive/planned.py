@@ -17,6 +17,7 @@ from research.models.extractive.meaning import masked
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE, YEAR
 from research.models.extractive.places import mentions, usual
 from research.models.extractive.question import Question, Target, parse
+from research.models.extractive.table_words import CLASSIFIERS
 from research.text import content_tokens, has_cjk
 
 if TYPE_CHECKING:
@@ -121,7 +122,9 @@ def _of_each(question: str) -> tuple[str, ...]:
 def _bare(text: str) -> bool:
     """Return whether a part names neither a thing nor a measure: *and by how much?*"""
     asked = parse(text)
-    return says_nothing(asked) and not asked.names
+    return re.fullmatch(rf"[是为有]?(?:多少|几)[钱{CLASSIFIERS}]?", text) is not None or (
+        says_nothing(asked) and not asked.names
+    )
 
 
 def _separate(question: str, parts: Sequence[str]) -> bool:

@@ -273,6 +273,8 @@ def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]
     columns = [each for each in table.columns if each.blank and not any(each is other.column for other in kept)]
     if not columns:
         return
+    if has_cjk(text):
+        yield from _unwritten(text, columns)
     for match in re.finditer(r"(?:still )?([^\W\d_]+)", text):
         word = match[1].lower()
         bare = word.removeprefix("un")
@@ -283,6 +285,20 @@ def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]
                 return
 
 
+def _unwritten(text: str, columns: Sequence[PColumn]) -> Iterator[Filter]:
+    """Yield filters on the empty cells of the columns most of whose name follows a Chinese denial: 没定展示日期."""
+    denied = re.search(r"(?:还|尚)?(?:没有?|未)", text)
+    for column in columns if denied else ():
+        assert denied
+        held = [
+            word for word in tokens(column.name) if denied.end() <= text.find(word, denied.end()) <= denied.end() + 8
+        ]
+        if 2 * len("".join(held)) > len(column.name):
+            end = max(text.find(word, denied.end()) + len(word) for word in held)
+            yield Filter(column, "", denied.start(), end)
+            return
+
+
 def _flags(text: str, table: PTable, kept: Sequence[Filter]) -> list[Filter]:
     """Return filters on columns of yes and no whose name the question has: `cancelled`."""
     found = []
@@ -291,8 +307,13 @@ def _flags(text: str, table: PTable, kept: Sequence[Filter]) -> list[Filter]:
         values = {value.casefold(): value for value in column.values}
         if not says_whether(column) or any(each.column is column for each in kept):
             continue
-        others = [word for each in table.columns if each is not column for word in each.words]
-        own = [word for word in column.words if word not in (*others, *head)]  # not the warehouse of `bonded warehouse`
+        others = (
+            []
+            if has_cjk(column.name)
+            else [word for each in table.columns if each is not column for word in each.words]
+        )
+        names = [column.name.removeprefix("是否")] if has_cjk(column.name) else column.words
+        own = [word for word in names if word not in (*others, *head)]  # not the warehouse of `bonded warehouse`
         places = [_place_of(word, text) for word in own]
         if not places or not all(places):
             continue

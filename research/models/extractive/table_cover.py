@@ -40,7 +40,7 @@ _BEYOND = re.compile(
     r"except|excluding|apart from|other than|besides|neither|nor|without|outside)\b|"
     r"\b(?:last|this|next|past|current|previous) (?:year|month|week|quarter|season|decade)\b|\b(?:today|yesterday|tomorrow|"
     r"currently|recently|nowadays|so far|ago)\b|"
-    r"为什么|为何|除了?|以外|之外|倍|预测|预计|去年|今年|明年|上个?月|本月|下个?月|昨天|今天|目前|[吗么]$|是不是|是否",
+    r"为什么|为何|除了?|以外|之外|倍|预测|预计|去年|今年|明年|上个?月|本月|下个?月|昨天|今天|目前|吗$|(?<!什)么$|是不是|是否",
     re.I,
 )
 """What no plan calculates: causes, ratios, exceptions, forecasts, times counted from today, and yes or no."""
@@ -63,7 +63,7 @@ CLEAR = 0.55
 """Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
 _CHINESE = re.compile(
     r"请问|一共|总共|合计|共有|共|总|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
-    rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+|哪|几|谁|什么|怎[么样]|其中|所有|全部|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
+    rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
     r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|列出|"
     r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|卖出?|售出?|拿|获得|多|少"
 )
@@ -194,7 +194,7 @@ def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         if _named(word, own, meant.head) or (word not in nouns and any(means(word, each) for each in beside)):
             continue
         near = any(likeness(word, each) >= CLEAR for each in (*columns, *key))
-        if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in meant.head)):
+        if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in meant.titled)):
             missing.append(word)
     return missing
 
@@ -206,9 +206,12 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         *filter(None, [meant.kind, meant.taken]),
     ]
     names += [word for group in SYNONYMS for word in group if not group.isdisjoint(names)]
-    if meant.table.by_month or (meant.wide and not meant.kind):  # the title says what the figures are: 销售额 of the sheet 销售
+    if meant.table.by_month or (
+        meant.wide and not meant.kind
+    ):  # the title says what the figures are: 销售额 of the sheet 销售
         names += [word for group in SYNONYMS for word in group if word.startswith(tuple(meant.head) or "\0")]
-    units = [column.unit for column in columns]
+    money = any(not column.unit or is_money(column.unit) for column in columns if column.type == "number")
+    units = [*(column.unit for column in columns), *(["钱"] if money else [])]
     for name in sorted(filter(None, (*names, *units)), key=len, reverse=True):
         rest = rest.replace(name, " ")
     left = re.findall(r"[\u4e00-\u9fff]+|[A-Za-z]{2,}", _CHINESE.sub(" ", rest))

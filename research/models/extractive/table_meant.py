@@ -48,7 +48,7 @@ GROUPED = re.compile(
 COUNTED = re.compile(
     r"\b(?:how many(?!\s+per\s?cent)|number of|count of|count)\s+(?P<what>.*)|"
     r"[的](?P<before>[^\W\d_的]{1,6}?)有(?:多少|几)[^\W\d_]$|"
-    rf"多少[{said.CLASSIFIERS}]?(?P<zh>[^\W\d_]{{0,8}})|几[{said.CLASSIFIERS}](?P<few>[^\W\d_]{{0,8}})",
+    rf"多少[{said.CLASSIFIERS}]?(?P<zh>[^\W\d_]{{0,8}})|(?<!哪)几[{said.CLASSIFIERS}](?P<few>[^\W\d_]{{0,8}})",
     re.I,
 )
 MOST_OF = re.compile(
@@ -59,6 +59,8 @@ MOST_OF = re.compile(
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
 _ALIKE = 0.7
 """Least cosine of a word and the name of a column whose members it means; `car` and `fuel` have .47."""
+SIBLING = 0.78
+"""Least cosine of words of two languages that translate each other, however many they are of: `invoice`, `Rechnungen`."""
 _ATTRIBUTE = re.compile(
     r"\b(?:who|what)\s+(?:is|was|are|were)\s+the\s+(?P<of>[^\W\d_]+(?:\s+[^\W\d_]+)?)\s+(?:of|for)\b|"
     r"的(?P<zh>[^\W\d_的]{1,6})是(?:谁|什么|哪)",
@@ -119,7 +121,10 @@ class Meant:
         """Whether the degree means the highest figure of the measure; None if it does not say."""
         self.taken = ""
         """The word that named the group."""
-        self.head = words_of(f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}")
+        titled = f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}"
+        self.head = words_of(titled)
+        self.titled = re.findall(r"[^\W\d]{4,}", titled)
+        """The words of title and file as they are written, for their meaning in another language."""
 
     def _against(self) -> list[tuple[PColumn, said.Limit]]:
         """Return the column whose figures are compared with those of another one, as a limit."""
@@ -194,7 +199,11 @@ class Meant:
 
     def names_rows(self, word: str) -> bool:
         """Return whether a word names one row: by a column, or by title or file."""
-        return names_a_row(word, self.table) or any(same(word, each) or people(word, each) for each in self.head)
+        return (
+            names_a_row(word, self.table)
+            or any(same(word, each) or people(word, each) for each in self.head)
+            or any(cosine(word, each) >= SIBLING for each in self.titled)
+        )
 
     def offers(self) -> bool:
         """Return whether the question offers members of one column to choose from: `did Peru or Chile have more`."""

@@ -400,7 +400,8 @@ def _ratio(meant: Measured) -> Plan | None:
     by = [
         each
         for each in meant.figures
-        if (zh and one.startswith(each.name)) or any(same(one.lower(), own) for own in each.words)
+        if ((zh and one.startswith(each.name)) or any(same(one.lower(), own) for own in each.words))
+        and not _PER.search(each.name)  # the fee per term is one figure
     ]
     if len(by) != 1:
         return None

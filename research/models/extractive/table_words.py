@@ -17,7 +17,7 @@ _NUMBERS = {
     )
     for word in words.split()
 }
-CLASSIFIERS = "个家位座种所条名款门支些本部台辆张件项只间栋场次届类队层笔份"
+CLASSIFIERS = "个样套家位座种所条名款门支些本部台辆张件项只间栋场次届类队层笔份"
 """Chinese words between a number and what it counts."""
 _COUNT = rf"(\d+|{'|'.join(_NUMBERS)})"
 MOST = re.compile(
@@ -74,7 +74,7 @@ _RANK = re.compile(
 _TOP = re.compile(
     rf"\b(?:top|bottom|first|best|worst)\s+{_COUNT}\b|(?:^\W*|\b(?:the|which|what|name|list|give)\s+){_COUNT}\s+(?:\S+\s+){{0,6}}?"
     rf"(?:with|that|which|who|most|least|highest|lowest|largest|smallest|best|busiest|oldest|cheapest|\w+est)\b|"
-    rf"前{_COUNT}|最\S的?{_COUNT}[个名家位大种座条]|(?<![第\d]){_COUNT}大",
+    rf"前{_COUNT}|最\S的?{_COUNT}[{CLASSIFIERS}大]|(?<![第\d]){_COUNT}大",
     re.I,
 )
 LISTS = re.compile(r"^\W*(?:list|show|give|name)\b|列出|列举|显示", re.I)
