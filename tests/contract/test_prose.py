@@ -287,7 +287,7 @@ HOUSE_RULES = {
     "House rules": "Trainees may not carry over unused days. Private software must not be installed on company laptops. "
     "Company laptops may be used for private mail. The receipt is due no later than 30 days after the trip. "
     "Costs are repaid within 15 working days. She replaced Georg Lindner in May. "
-    "Every employee has 28 days of paid leave a year.",
+    "Every employee has 28 days of paid leave a year. Nurses on the night rota are paid an allowance of 38 EUR per night.",
     "备份制度": "测试数据不备份。访客不能使用内部网络。财务数据每天备份一次。",
 }
 
@@ -326,6 +326,11 @@ def test_a_short_answer_has_its_unit_and_no_pronoun(rules: Asked) -> None:
 def test_another_qualifier_is_another_thing(rules: Asked) -> None:
     assert rules("How many days of paid leave does an employee have?").short == "28 days"
     assert rules("How many days of sick leave does an employee have?").outcome == "no_evidence"
+
+
+def test_a_rule_for_others_is_no_answer(rules: Asked) -> None:
+    assert rules("What allowance are nurses paid on the night rota?").short == "38 EUR"
+    assert rules("What allowance are receptionists paid on the night rota?").outcome == "no_evidence"
 
 
 def test_own_documents_are_searched_with_the_words_of_the_question(noted: Noted) -> None:
