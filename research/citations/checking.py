@@ -293,7 +293,7 @@ def _compared(said: Told, found: Match, cells: Sequence[Cell]) -> str | None:
 
 
 def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
-    """Return the contradiction of the only figure of a claim by the line with its label and year; by all of them if it is of now."""
+    """Return the contradiction of the only figure of a claim by the line with its label and year, or by all if it is of now."""
     if len(found.cells) > 1 or found.cells[0].how:
         return None
     (figure,), (cell,) = found.figures, found.cells

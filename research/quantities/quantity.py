@@ -6,7 +6,6 @@ import re
 
 from msgspec import Struct
 
-
 _SIDES = {"over": 1, "least": 1, "under": -1, "most": -1}
 """The hedges that make a figure a limit, and on which side of it the others are."""
 

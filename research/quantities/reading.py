@@ -103,7 +103,8 @@ _HEDGE = tuple(
         ("most", r"no more than|at most|不超过|不多于|不高于|至多|最多"),
         (
             "over",
-            r"over|(?:more|higher|greater|larger|longer) than|above|in excess of|exceed(?:s|ed|ing)?|upwards of|surpass(?:es|ed)?|超过|逾|多于|高于|大于|突破",
+            r"over|(?:more|higher|greater|larger|longer) than|above|in excess of|exceed(?:s|ed|ing)?|upwards of|"
+            r"surpass(?:es|ed)?|超过|逾|多于|高于|大于|突破",
         ),
         ("under", r"under|(?:less|fewer|lower|smaller|shorter) than|below|不到|低于|少于|小于|不足"),
         ("nearly", r"nearly|almost|approaching|shy of|up to|close to|将近|近|接近"),
