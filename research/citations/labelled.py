@@ -464,7 +464,7 @@ def listed_for(cell: Cell, text: str) -> Cell:
     Whoever has the list is told from the item: `Norway's border with Sweden`, `39% of Chile's exports go to China`.
     """
     said = (cell.label - words(cell.item)) & words(text)
-    if not (cell.item and said and cell.names) or cell.label <= words(text):
+    if not (cell.item and said and cell.names and words(cell.item) & words(text)) or cell.label <= words(text):
         return cell
     owner, item = re.escape(cell.names[0]), re.escape(cell.item)
     both = re.search(rf"\bbetween (?:the )?(?:{owner} and (?:the )?{item}|{item} and (?:the )?{owner})\b", text, re.I)

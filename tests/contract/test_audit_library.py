@@ -234,6 +234,8 @@ def test_the_closest_passage_has_the_rare_words_of_an_open_statement(
         ("Mongolia covers about 1,264,116 square kilometres.", "contradicted"),
         ("Switzerland borders five countries: Germany, France, Italy, Austria and Liechtenstein.", "supported"),
         ("Switzerland borders four countries: Germany, France, Italy and Belgium.", "contradicted"),
+        ("Chile's total area is 756,102 square kilometers.", "supported"),  # not that of its major urban areas
+        ("Austria is home to 9,174,390 people.", "supported"),
         ("Kenya has five neighbours.", "supported"),
         ("Kenya has seven neighbours.", "contradicted"),
         ("Morocco has three neighbours.", "no_source"),  # its list has an item of two parts
