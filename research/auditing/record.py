@@ -92,10 +92,10 @@ class Record(Struct, frozen=True):
         return "\n\n".join(part for part in parts if part)
 
     def _group(self, title: str, verdicts: Sequence[TrialVerdict]) -> list[str]:
-        """Return the section of the statements with these verdicts, which says how many they are."""
+        """Return the section of the statements with these verdicts, which says how many they are; none if all are above."""
         group = [each for each in self.statements if each.verdict in verdicts]
         lines = [_line(each, self.by_number) for each in group if each not in self.first]
-        if above := len(group) - len(lines):
+        if lines and (above := len(group) - len(lines)):
             lines.insert(0, f"{say('Listed under “Fix first”: {number}.', number=above)}\n")
         return _section(f"{title} ({len(group)})", lines)
 

@@ -293,21 +293,26 @@ def _compared(said: Told, found: Match, cells: Sequence[Cell]) -> str | None:
 
 
 def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
-    """Return the contradiction of the only figure of a claim by the only line with its label and year."""
+    """Return the contradiction of the only figure of a claim by the line with its label and year, or by all if it is of now."""
     if len(found.cells) > 1 or found.cells[0].how:
         return None
     (figure,), (cell,) = found.figures, found.cells
-    others = {each.year for each in cells if (each.names, each.label) == (cell.names, cell.label)}
-    seen = cell.quantity
+    same = [each for each in cells if (each.names, each.label) == (cell.names, cell.label) and not said.years]
+    earlier = len({each.year for each in same}) > 1 and (has_cjk(said.text) or not says("now", said.text))
+    if earlier or not all(_differs(figure, each.quantity) for each in (cell, *same)):
+        return None
+    reason = because("the source gives {figure}", figure=cell.quantity.written)
+    return _Found("contradicted", (reason,), {cell.n: cell.line})
+
+
+def _differs(figure: Quantity, seen: Quantity) -> bool:
+    """Return whether a figure of a claim is plainly another than that of a source."""
     unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
     rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
-    # `about 79` is wrong of 85.2, which `about 80` may be
-    loose = figure.hedge and (figure.hedge != "about" or replace(figure, half=3 * figure.half).states(seen))
-    vague = rounded or unscaled or loose or seen.hedge or figure.weak
-    if vague or figure.unit != seen.unit or (len(others) > 1 and not said.years):
-        return None
-    reason = because("the source gives {figure}", figure=seen.written)
-    return _Found("contradicted", (reason,), {cell.n: cell.line})
+    loose = figure.bounds(seen) is not False if figure.limit else figure.hedge == "nearly"
+    if figure.hedge == "about":  # `about 79` is wrong of 85.2, which `about 80` may be
+        loose = replace(figure, half=3 * figure.half).states(seen)
+    return figure.unit == seen.unit and not (rounded or unscaled or loose or seen.hedge or figure.weak)
 
 
 def _calculated(
@@ -317,11 +322,11 @@ def _calculated(
 
     They are in the claim, else in a statement before it, else those of the names and the measure that it has.
     """
+    if not said.dates and not said.ordinal and (near := neighbours(said, cells)):
+        holds, lists = near
+        reason = because("the source lists its neighbours")
+        return _Found("supported" if holds else "contradicted", (reason,), _lines(lists))
     if not said.figures and not said.dates and not said.ordinal:
-        if near := neighbours(said, cells):
-            holds, lists = near
-            reason = because("the source lists its neighbours")
-            return _Found("supported" if holds else "contradicted", (reason,), _lines(lists))
         meant = inputs_of(said, cells)
         each = accounted(said, meant, spoken("high", "low", "compared")) and not says("sum", said.text)
         formula = compare(said, meant) if each else None

@@ -94,26 +94,47 @@ def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | 
     found = [cell for cell in cells if says("border", cell.written) and cell.names]
     listed = [replace(cell, names=(cell.item,)) for cell in found if cell.item]
     own, *others = mentioned(claim.text, [*found, *listed]) or [""]
-    other = words(claim.text) - words(" ".join([own, *others])) - spoken("link", "border")
-    if not others or other or not says("border", claim.text):
+    counts = [each.written for each in claim.figures]
+    other = words(claim.text) - words(" ".join([own, *others, *counts])) - spoken("link", "border", "ranked")
+    if not (others or counts) or len(counts) > 1 or other or not says("border", claim.text):
         return None
     text = claim.text.casefold()
     behind, *between = (
-        text[text.find(a) + len(a) : text.find(b)] for a, b in pairwise(map(str.casefold, [own, *others]))
+        (text[text.find(a) + len(a) : text.find(b)] for a, b in pairwise(map(str.casefold, [own, *others])))
+        if others
+        else [text]
     )
     if between and (not says("border", behind) or any(says("border", each) for each in between)):
         return None
     told = [_adjacent((own, each), found, cells) for each in others]
+    told += [_counted(each, own, others, found, cells) for each in claim.figures]
     for each in told:
         if each and not each[0]:
             return each
     return (True, [cell for each in told if each for cell in each[1]]) if all(told) else None
 
 
+def _counted(
+    figure: Quantity, own: str, others: Sequence[str], found: Sequence[Cell], cells: Sequence[Cell]
+) -> tuple[bool, list[Cell]] | None:
+    """Return whether a country has so many neighbours, which are all that are named if any is, and its list of them.
+
+    Fewer than in the list are not denied: it may have territories, which are no countries.
+    """
+    items = {cell.item: cell for cell in found if cell.names[0] == own and cell.item}
+    pieces = {
+        cell.line.count(";") + 1 for cell in items.values()
+    }  # `Spain (Ceuta) 8 km and Spain (Melilla) 10.5 km` is one
+    whole = pieces == {len(items)} and _whole(own, found, cells)
+    if not whole or figure.hedge or figure.unit or len(others) not in (0, figure.value):
+        return None
+    return (figure.value == len(items), [*items.values()][:1]) if figure.value >= len(items) else None
+
+
 def _adjacent(names: tuple[str, str], found: Sequence[Cell], cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
     """Return whether two countries are neighbours, and the lists that say so; None if none can tell.
 
-    It is denied only if neither is in the list of the other, and the lengths of each list add up to its total.
+    It is denied only if neither is in the list of the other, and each list is whole.
     """
     lists = {own: [cell for cell in found if cell.names[0] == own and cell.item] for own in names}
     for own, name in (names, names[::-1]):
@@ -121,14 +142,14 @@ def _adjacent(names: tuple[str, str], found: Sequence[Cell], cells: Sequence[Cel
             return True, held[:1]
     if any(name in cell.line for own, name in (names, names[::-1]) for cell in lists[own]):
         return None
-    for own in names:
-        length = fsum(cell.quantity.value for cell in dict.fromkeys(lists[own]))
-        totals = [
-            c for c in cells if own in c.names and c.written.startswith("Land bound") and says("whole", c.written)
-        ]
-        if not (length and totals and all(abs(length - each.quantity.value) < 0.01 * length for each in totals)):
-            return None
-    return False, [lists[own][0] for own in names]
+    return (False, [lists[own][0] for own in names]) if all(_whole(own, found, cells) for own in names) else None
+
+
+def _whole(own: str, found: Sequence[Cell], cells: Sequence[Cell]) -> bool:
+    """Return whether the lengths of a country's list of borders add up to its total."""
+    length = fsum(cell.quantity.value for cell in dict.fromkeys(c for c in found if c.names[0] == own and c.item))
+    totals = [c for c in cells if own in c.names and c.written.startswith("Land bound") and says("whole", c.written)]
+    return bool(length and totals) and all(abs(length - each.quantity.value) < 0.01 * length for each in totals)
 
 
 def _ordered(claim: Told, cells: Sequence[Cell]) -> bool:

@@ -16,7 +16,7 @@ from research._util.glossary import chinese_places, english_labels, terms
 from research._util.sentences import sentences_of
 from research.citations.language import listed, pattern, says, spoken, unnamed, words
 from research.citations.ranking import Rank, rows, without_ranks
-from research.quantities import Quantity, quantities
+from research.quantities import Quantity, hedged, quantities
 from research.quantities.units import SCALES
 from research.text import has_cjk
 from research.types import Source
@@ -118,6 +118,8 @@ class Cell(Struct, frozen=True):
         exact = replace(claimed, hedge="") if claimed.hedge == "about" and not round_ else claimed
         share = claimed.unit == "%" and not own.unit and bool(_SHARE.search(self.how))
         same_unit = claimed.unit == own.unit or share
+        if claimed.limit and not own.hedge:
+            return same_points and same_unit and claimed.bounds(own) is True
         return same_sign and same_hedge and same_points and same_unit and exact.states(own)
 
 
@@ -383,10 +385,22 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
         end = _end(text, each)
         text = f"{text[: each.start]}{' ' * (end - each.start)}{text[end:]}"
     figures = tuple(each for each in figures if each not in restated)
+    fixed = _figures_in(cell.written for cell in cells if cell.label <= words(text))
+    for each in figures:
+        if each.hedge and not words(each.written) & fixed:  # not the 65 of `Aged over 65`
+            _, start, end = hedged(text, each.start, each.end)
+            text = "".join(
+                [text[:start].ljust(each.start), text[each.start : each.end], " " * (end - each.end), text[end:]]
+            )
     years = tuple(int(each.value) for each in found if each.kind == "year")
     dates = tuple(each for each in found if each.kind == "date")
     spans = (*figures, *dates, *(each for each in found if each.kind == "year"))
     return Told(text, figures, years, spans, dates, any(each.kind == "ordinal" for each in found), ranks)
+
+
+def _figures_in(names: Iterable[str]) -> frozenset[str]:
+    """Return the numbers that are part of names or labels."""
+    return frozenset(word for word in words(" ".join(names)) if word[0].isdigit())
 
 
 @lru_cache(maxsize=4_096)
@@ -450,7 +464,7 @@ def listed_for(cell: Cell, text: str) -> Cell:
     Whoever has the list is told from the item: `Norway's border with Sweden`, `39% of Chile's exports go to China`.
     """
     said = (cell.label - words(cell.item)) & words(text)
-    if not (cell.item and said and cell.names) or cell.label <= words(text):
+    if not (cell.item and said and cell.names and words(cell.item) & words(text)) or cell.label <= words(text):
         return cell
     owner, item = re.escape(cell.names[0]), re.escape(cell.item)
     both = re.search(rf"\bbetween (?:the )?(?:{owner} and (?:the )?{item}|{item} and (?:the )?{owner})\b", text, re.I)
@@ -467,13 +481,12 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
 
     `context` is the heading above the claim, which may name the subject; `extra` are further words allowed in the claim.
     """
-    scope = [cell for cell in cells if cell.label <= words(claim.text)]
+    measured = {each.unit for each in claim.figures if len(claim.figures) == 1}  # square kilometres are of an area
+    scope = [cell for cell in cells if cell.label <= words(claim.text) | measured]
     names = mentioned(claim.text, scope) or [
         name for name in mentioned(context, scope) if words(name) >= words(context)
     ]
-    fixed = frozenset(
-        word for word in words(" ".join([*names, *(cell.written for cell in scope)])) if word[0].isdigit()
-    )
+    fixed = _figures_in([*names, *(cell.written for cell in scope)])
     figures = [each for each in claim.figures if not words(each.written) & fixed]
     if claim.ordinal or not scope:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Annotated, Final
 
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from research.errors import ConfigError, LimitReached
 from research.events.audit import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
 from research.plugins import Range, framework, tool_of
+from research.quantities import quantities
 from research.text import clip, content_tokens
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
 from research.web.url_guard import LIBRARY
@@ -49,6 +50,10 @@ _GOAL, _QUERY = 1_500, 200
 _BORDERS = "Land boundaries, border countries"
 _BESIDE = 4
 """Sources of a statement that are also compared with it one by one."""
+_NAMED = 6
+"""Names of a statement that are looked for one by one, as in a list of neighbours."""
+_MEASURES = frozenset({"area", "mass", "volume", "speed"})
+"""What people call the measure of a unit, which a statement with the unit need not say."""
 _ENDING = re.compile(r"(?<=\w)\.[a-z]\w{1,4}\b")
 """The end of a file name, which no document contains."""
 _Wanted = tuple[int, Reference]
@@ -104,7 +109,7 @@ class _Trial:
         self._beside: dict[int, list[int]] = {}
         """The documents that were read for single statements, by the statement's place."""
         self._near: dict[int, list[int]] = defaultdict(list)
-        """One's own documents about anything else, which decide nothing but may have the closest passage."""
+        """One's own documents that were found for it; those about anything else may have its closest passage."""
         self._all = report.statements
         again = given.again
         self._kept = {n - 1: n for n in range(1, min(len(self._all), MOST_STATEMENTS) + 1) if n in again or not again}
@@ -114,7 +119,8 @@ class _Trial:
         self._cited = Counter(n for place in self._kept for n in set(self._all[place].numbers))
         used = sorted(self._cited)
         self.wanted: list[_Wanted] = [(n, report.sources[n - 1]) for n in used[:most]]
-        self.sources = {n: self._unread(n, report.sources[n - 1]) for n in used}
+        names = {n: (clip(each.name, 300), clip(each.url, 2_000)) for n in used for each in [report.sources[n - 1]]}
+        self.sources = {n: AuditedSource(n, *each, cited=self._cited[n]) for n, each in names.items()}
         with speaking(run.language):
             self.notes = tuple(self._notes(len(self._all), len(used) - len(self.wanted)))
 
@@ -122,9 +128,6 @@ class _Trial:
         """Return what was found."""
         found = list(self.statements.values())
         return Record(self.given.title, found, list(self.sources.values()), self.miscounts, self.notes)
-
-    def _unread(self, n: int, reference: Reference) -> AuditedSource:
-        return AuditedSource(n, clip(reference.name, 300), clip(reference.url, 2_000), cited=self._cited[n])
 
     def _notes(self, found: int, over: int) -> Iterable[str]:
         if found > MOST_STATEMENTS:
@@ -138,13 +141,9 @@ class _Trial:
 
     def open(self) -> Steps[None]:
         """Emit what is known before anything is read."""
+        known = tuple(self.sources.values())
         yield from self.run.context.mark(
-            Audited(
-                sources=tuple(self.sources.values()),
-                miscounts=self.miscounts,
-                total=len(self._kept),
-                notes=self.notes,
-            )
+            Audited(sources=known, miscounts=self.miscounts, total=len(self._kept), notes=self.notes)
         )
 
     def _found(self, states: Sequence[AuditedSource]) -> Steps[None]:
@@ -190,11 +189,11 @@ class _Trial:
         places = [i for i in cited if cited[i] or not self._all[i].numbers]
         if over := len(places[MOST_RESEARCHED:]):
             with speaking(self.run.language):
-                most = say(
+                why = say(
                     "{number} statements were not looked for: at most {most} are", number=over, most=MOST_RESEARCHED
                 )
-            self.notes += (most,)
-            yield from self.run.context.mark(Audited(notes=(most,)))
+            self.notes += (why,)
+            yield from self.run.context.mark(Audited(notes=(why,)))
             places = places[:MOST_RESEARCHED]
         for start in range(0, len(places) if self._searcher else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
@@ -206,12 +205,14 @@ class _Trial:
             found = {i: [each for some in rows[i] for each in some if each] for i in said}
             meant = {i: self._on(i, found[i]) for i in said}
             own = {i: [each.url for each in found[i] if _is_own(each)][:_BESIDE] for i in said}
-            wanted = (url for urls in (*meant.values(), *own.values()) for url in urls)
-            fresh = [url for url in dict.fromkeys(wanted) if url not in self._opened]
+            fresh = [url for url in dict.fromkeys(chain(*meant.values(), *own.values())) if url not in self._opened]
             seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
-            self._beside |= {i: [self._opened[url] for url in meant[i] if url in self._opened] for i in said}
-            self._near |= {i: [self._opened[url] for url in own[i] if url in self._opened] for i in said}
+            for i in said:
+                self._near[i] = [self._opened[url] for url in own[i] if url in self._opened]
+                read = (each for each in self.run.context.ledger.sources if each.n in self._near[i])
+                both = dict.fromkeys([*meant[i], *self._on(i, read)])  # an excerpt may leave out what it is about
+                self._beside[i] = [self._opened[url] for url in both if url in self._opened]
 
     def _on(self, place: int, found: Iterable[Source]) -> list[str]:
         """Return the addresses of documents on the country that a statement cites, else on what the statement names."""
@@ -222,7 +223,7 @@ class _Trial:
             for each in found
             if any(name.means_country(each.title) for name in cited) or (not cited and link_states.concerns(text, each))
         )
-        return list(dict.fromkeys(meant))[:_BESIDE]
+        return list(dict.fromkeys(meant))[: max(_BESIDE, len(_queries(text)))]
 
     def _countries(self, statement: Statement) -> list[Reference]:
         """Return the references of a statement to a country's whole entry, of which one section was read."""
@@ -261,8 +262,8 @@ class _Trial:
         if not meant:
             return self._state(n, "not_found", say("it has no address, and none of your documents has its title"))
         titles = "; ".join(f"“{each.title}”" for each in meant[:_BESIDE])
-        why = say("it may be any of several of your documents: {titles}", titles=titles)
-        return replace(self._state(n, "not_found", why), candidates={each.url: each.title for each in meant})
+        state = self._state(n, "not_found", say("it may be any of several of your documents: {titles}", titles=titles))
+        return replace(state, candidates={each.url: each.title for each in meant})
 
     def _use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
         calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
@@ -326,20 +327,21 @@ class _Trial:
         statement = self._all[place]
         found = judged(self._kept[place], statement, self.sources, citations)
         beside = list(dict.fromkeys(each.n for each in citations))
-        ledger = {each.n: each for each in self.run.context.ledger.sources}
+        seen = self.run.context.ledger.sources
         if found.found:
-            title = ledger[found.found].title
+            title = next(each.title for each in seen if each.n == found.found)
             if self.given.again:
                 return replace(found, reason=say("found in “{title}”", title=title))
             return replace(found, reason=say("found in “{title}”, not cited by the report", title=title))
         if found.verdict == "no_source" and self._searcher:
             found = replace(found, reason=say("nothing that was found says so or denies it"))
         if found.verdict in ("no_source", "unverified"):
-            near = [n for n in dict.fromkeys([*beside, *self._near[place]]) if n in ledger]
-            found = beside_closest(found, [(ledger[n].title, ledger[n].quote) for n in near])
+            near = [*{each.n: each for each in seen if each.n in beside}.values()]
+            near += [each for each in seen if each.n in self._near[place]]  # of one's own, all that was read
+            found = beside_closest(found, [(each.title, each.quote) for each in near])
         if len(beside) < 2:
             return found
-        alone = {n: check_claim(found.text, [ledger[n]])[0] for n in beside[:_BESIDE]}
+        alone = {n: check_claim(found.text, [each for each in seen if each.n == n])[0] for n in beside[:_BESIDE]}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
 
 
@@ -363,8 +365,8 @@ def _queries(text: str) -> list[str]:
     name = "|".join(re.escape(each) for each in named(text) if content_tokens(each))
     names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
     labels = [_BORDERS] if says("borders", text) else labels_in(text)
-    if not 1 < len(names) < _BESIDE:
-        return [" ".join([text, *labels])]
+    if not 1 < len(names) < _NAMED:
+        return [" ".join([text, *labels, *_MEASURES.intersection(each.unit for each in quantities(text))])]
     if labels:
         return [" ".join([each, *labels]) for each in names]
     topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))

@@ -6,6 +6,9 @@ import re
 
 from msgspec import Struct
 
+_SIDES = {"over": 1, "least": 1, "under": -1, "most": -1}
+"""The hedges that make a figure a limit, and on which side of it the others are."""
+
 
 class Quantity(Struct, frozen=True):
     """A figure, a year or a date in a text."""
@@ -21,11 +24,16 @@ class Quantity(Struct, frozen=True):
     start: int
     end: int
     hedge: str = ""
-    """`about`, `over` or `under`, from the words around it; else empty."""
+    """`about`, `nearly`, `over`, `under`, `least` or `most`, from the words around it; else empty."""
     date: tuple[int, int, int] = (0, 0, 0)
     """Year, month and day; 0 if not given."""
     weak: bool = False
     """A small number in words, which often only refers to something (`the two countries`)."""
+
+    @property
+    def limit(self) -> bool:
+        """Whether it only says what a figure is above or below."""
+        return self.hedge in _SIDES
 
     def states(self, seen: Quantity) -> bool:
         """Return whether `seen` in a source supports this figure, within the precision of its writing."""
@@ -48,9 +56,9 @@ class Quantity(Struct, frozen=True):
         match self.hedge:
             case "about":
                 return abs(difference) <= max(step / 2, 2 * self.half) + slack
-            case "over":
+            case "over" | "least":
                 return -self.half - slack <= difference <= step + slack
-            case "under":
+            case "under" | "most" | "nearly":
                 return -step - slack <= difference <= self.half + slack
         zeros = _trailing_zeros(self.written)
         if zeros >= 2 and zeros > _trailing_zeros(seen.written) and _significant(self.written) >= 2 and not seen.hedge:
@@ -60,6 +68,18 @@ class Quantity(Struct, frozen=True):
             self.unit and self.half and abs(difference) <= 1.2 * self.half and self.written[-1:] != seen.written[-1:]
         )
         return abs(difference) <= self.half + slack or bool(converted)
+
+    def bounds(self, seen: Quantity) -> bool | None:
+        """Return whether `seen` is on the side of this limit that its hedge says; None if it is none, or they are too close.
+
+        Neither may be negative: a deficit of more than 3% is one of -4%.
+        """
+        side = _SIDES.get(self.hedge, 0) * (seen.value - self.value)
+        if not self.limit or seen.hedge or min(self.value, seen.value) < 0:
+            return None
+        if abs(side) <= seen.half:
+            return True if not side and self.hedge in ("least", "most") else None
+        return side > 0
 
 
 def fits(claimed: str, seen: str) -> bool:

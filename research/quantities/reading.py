@@ -99,16 +99,15 @@ _HEDGE = tuple(
     (name, re.compile(rf"(?:{words})\s*$", re.I))
     for name, words in (
         ("about", r"about|around|approximately|approx\.?|roughly|some|circa|c\.|~|≈|约|大约|大概|左右"),
+        ("least", r"no (?:fewer|less) than|at least|不少于|不低于|至少"),
+        ("most", r"no more than|at most|不超过|不多于|不高于|至多|最多"),
         (
             "over",
-            r"over|more than|above|in excess of|no (?:fewer|less) than|exceed(?:s|ed|ing)?|at least|upwards of|"
-            r"surpass(?:es|ed)?|超过|逾|多于|至少|突破",
+            r"over|(?:more|higher|greater|larger|longer) than|above|in excess of|exceed(?:s|ed|ing)?|upwards of|"
+            r"surpass(?:es|ed)?|超过|逾|多于|高于|大于|突破",
         ),
-        (
-            "under",
-            r"under|(?:less|fewer|no more) than|below|nearly|almost|approaching|shy of|up to|at most|close to|"
-            r"不到|近|将近|接近|低于|不足",
-        ),
+        ("under", r"under|(?:less|fewer|lower|smaller|shorter) than|below|不到|低于|少于|小于|不足"),
+        ("nearly", r"nearly|almost|approaching|shy of|up to|close to|将近|近|接近"),
     )
 )
 _MORE_BEHIND = re.compile(r"\s{0,9}(?:or more|[多余](?=[个名座只台条项次人家种米公吨元美英\u4e07\u4ebf]))")
@@ -344,13 +343,20 @@ def zh_value(text: str) -> float:
 
 
 def _hedge(text: str, start: int, end: int) -> str:
-    before, behind = text[max(0, start - _NEAR) : start], text[end : end + _NEAR]
+    return hedged(text, start, end)[0]
+
+
+def hedged(text: str, start: int, end: int) -> tuple[str, int, int]:
+    """Return the hedge of the figure at this place, and where the words of both begin and end."""
+    before, behind = max(0, start - _NEAR), text[end : end + _NEAR]
     for name, pattern in _HEDGE:
-        if pattern.search(before):
-            return name
-    if _MORE_BEHIND.match(behind) or _MORE_BEHIND.match(text[end - 1 : end] + behind):
-        return "over"
-    return "about" if _APPROXIMATE.match(behind) else ""
+        if found := pattern.search(text[before:start]):
+            return name, before + found.start(), end
+    if more := _MORE_BEHIND.match(behind) or _MORE_BEHIND.match(text[end - 1 : end] + behind):
+        return "over", start, end + (more.end() if behind.startswith(more[0]) else more.end() - 1)
+    if around := _APPROXIMATE.match(behind):
+        return "about", start, end + around.end()
+    return "", start, end
 
 
 def _spaced(text: str) -> str:

@@ -161,6 +161,11 @@ def test_every_sentence_that_states_something_is_counted(bench: Workbench) -> No
     assert "## Undecided (5)\n\n- ? The mill is old. – *no source*." in view.report, "one sign of a bullet"
 
 
+def test_the_record_has_no_section_whose_statements_are_all_above(bench: Workbench) -> None:
+    report = audit("Germany borders Spain.\n\nOslo is the capital of Norway.", workbench=bench).report
+    assert "## Fix first" in report and "## Confirmed (1)" in report and "## Wrong" not in report
+
+
 def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbench) -> None:
     report = "\n\n".join(f"The old mill of Alder Creek ground {n} tonnes of oats." for n in range(1_000, 1_103))
     view = audit(report, workbench=bench)
@@ -225,6 +230,23 @@ def test_the_closest_passage_has_the_rare_words_of_an_open_statement(
 @pytest.mark.parametrize(
     ("statement", "verdict"),
     [
+        ("Mongolia covers about 1,564,116 square kilometres.", "supported"),
+        ("Mongolia covers about 1,264,116 square kilometres.", "contradicted"),
+        ("Switzerland borders five countries: Germany, France, Italy, Austria and Liechtenstein.", "supported"),
+        ("Switzerland borders four countries: Germany, France, Italy and Belgium.", "contradicted"),
+        ("Chile's total area is 756,102 square kilometers.", "supported"),  # not that of its major urban areas
+        ("Austria is home to 9,174,390 people.", "supported"),
+        ("Kenya has five neighbours.", "supported"),
+        ("Kenya has seven neighbours.", "contradicted"),
+        ("Morocco has three neighbours.", "no_source"),  # its list has an item of two parts
+        ("Switzerland borders four countries.", "no_source"),  # the list may have territories
+        ("Fewer than 100 million people live in Ethiopia.", "contradicted"),
+        ("Egypt's inflation rate in 2024 was below 30 percent.", "supported"),
+        ("France has an unemployment rate above 7 percent.", "supported"),
+        ("France has an unemployment rate below 6 percent.", "contradicted"),
+        ("The unemployment rate of France was below 6 percent.", "no_source"),  # in some year
+        ("法国2024年的失业率高于7%。", "supported"),
+        ("法国2024年的失业率低于6%。", "contradicted"),
         ("Germany borders Poland.", "supported"),
         ("Poland and Germany share a land border.", "supported"),
         ("Germany borders Spain.", "contradicted"),

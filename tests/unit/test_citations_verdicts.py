@@ -378,6 +378,26 @@ def test_a_rounded_figure_or_one_of_no_year_is_not_contradicted(claim: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Norway's public debt is above 6 percent.", "supported"),
+        ("Norway's public debt is no more than 6 percent.", "contradicted"),
+        ("Norway's public debt is at least 7 percent.", "supported"),
+        ("Norway's public debt is above 7 percent.", "unverified"),
+        ("Norway's public debt does not exceed 6 percent.", "unverified"),
+        ("Norway's public debt is below 9% and its median age is above 40 years.", "supported"),
+        ("Norway's budget is above 1 percent.", "unverified"),  # a deficit, or a surplus?
+        ("挪威的年龄中位数低于40岁。", "contradicted"),
+        ("14.8% of the population of Norway are under 65 years.", "unverified"),
+    ],
+)
+def test_a_limit_holds_for_all_figures_on_its_side(claim: str, status: str) -> None:
+    text = "Public debt: 7.0%\nBudget: -2.1%\nMedian age, total: 42.6 years\nPopulation, 65 years and over: 14.8%"
+    (each,) = check_claim(claim, [Source(1, "library://factbook/norway/economy", "Norway · Economy", text)])
+    assert each.status == status
+
+
+@pytest.mark.parametrize(
     ("claim", "formula"),
     [
         (
