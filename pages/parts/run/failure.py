@@ -27,7 +27,7 @@ def draw(view: RunView, row: RunRow | None = None) -> None:
     if not view.error:
         return
     with st.container(key="failure", gap="xsmall"):
-        st.error(plain(clip(spoken(view.error), LONGEST)), title=t("The run failed"))
+        st.error(plain(clip(spoken(view.error), LONGEST)))
         if row and (row.status == "failed" or view.status == "paused"):
             _remedies(home.bench(), row, view)
         if view.report:
