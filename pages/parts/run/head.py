@@ -166,11 +166,17 @@ def badge(view: RunView, row: RunRow) -> str:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
     else:
         outcome, audit = view.outcome or "failed", view.given is not None
-        colour, icon = titles.look(outcome, audit=audit)
+        colour, icon = ended_look(view)
         words = titles.ending(outcome, audit=audit)
-        if outcome == "answered" and not (audit or _holds(view)):  # green is for what was checked
-            colour, icon = "gray", "radio_button_unchecked"
     return f":{colour}-badge[:material/{icon}: {words}]"
+
+
+def ended_look(view: RunView) -> tuple[str, str]:
+    """Return colour and Material symbol of a run that has ended; an answer is green only if its citations hold."""
+    outcome, audit = view.outcome or "failed", view.given is not None
+    if outcome == "answered" and not (audit or _holds(view)):
+        return "gray", "radio_button_unchecked"
+    return titles.look(outcome, audit=audit)
 
 
 def ending(view: RunView) -> str:
