@@ -38,25 +38,15 @@ if not total:
     st.subheader(t("No memories yet"), anchor=False)
     st.markdown(
         t(
-            "Findings from runs and your own notes are kept here with their sources. Search finds them by "
-            "meaning, even in other words or another language. Start with a note, or open a finished run and "
-            "keep its findings."
-        ),
-        width=760,
-    )
-    st.markdown(
-        t(
-            "Runs can do both automatically. Under Customize, **Keep in memory** saves a run's findings here "
-            "once it has its answer, and **Recall from memory** gives a run the matching entries before its "
-            "first round."
+            "The findings of your runs will be here with their sources, for you to search and for later runs to start "
+            "from. **Save** on the page of a finished run adds them. Under Customize, **Keep in memory** saves a run's "
+            "findings by itself, and **Recall from memory** gives a new run those that match. Your own notes can be "
+            "here, too:"
         ),
         width=760,
     )
     with st.container(width=760):
         note.form(bench, "memory-first", primary=True)
-    with st.container(horizontal=True):
-        st.page_link("pages/runs.py", label=t("Open a finished run"), icon=":material/history:", width="content")
-        st.page_link("pages/ask.py", label=t("Ask"), icon=":material/search:", width="content")
     st.stop()
 
 if memory.other_encoder:

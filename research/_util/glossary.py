@@ -13,6 +13,13 @@ _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 
 _COVERED = re.compile(r".+ in ([^:]{1,99}): (\d+) of (\d+) countries have a figure(?:, (\d{4}(?: to \d{4})?))?")
 
+_LOWER = re.compile(r"(?!Gini\b)[A-Z]['a-z]*\b")
+"""Matches a capitalised first word that is neither a name nor an abbreviation."""
+AVERAGE = re.compile(r"\b(?:age|rate|expectancy|ratio|literacy|use|access|per capita)\b", re.I)
+"""Labels whose total is not a sum."""
+_BEFORE = frozenset(("land", "water", "male", "female", "standard gauge", "narrow gauge", "broad gauge"))
+_BEHIND = frozenset(("consumption", "production", "imports", "exports", "proven reserves", "revenues", "expenditures"))
+
 
 @cache
 def terms(table: str) -> dict[str, Any]:
@@ -40,6 +47,42 @@ def chinese_label(label: str) -> str:
     plain = _SERIES.sub("", label)
     found: str = terms("label").get(plain) or terms("measure").get(plain, "")
     return found
+
+
+def in_sentence(label: str) -> str:
+    """Return a label as English sentences write it; one that the glossary lacks is unchanged.
+
+    >>> [in_sentence(label) for label in ("Population, total", "Median age, male", "Real GDP per capita")]
+    ['total population', 'male median age', 'real GDP per capita']
+    >>> in_sentence("Military Expenditures")
+    'military expenditures'
+    """
+    if not chinese_label(label):
+        return label
+    head, *parts = re.split(", | - ", label, maxsplit=1)
+    head, rest = small(head), "".join(parts)
+    if rest in ("total", "total population"):
+        return head if AVERAGE.search(head) else f"total {head}"
+    if rest in _BEFORE:
+        return f"{rest} {head}"
+    if rest in _BEHIND:
+        return f"{head} {rest}"
+    return f"{head} ({rest})" if rest else head
+
+
+def small(head: str) -> str:
+    """Return a label without the capitals of a title: of its first word, and of words that other labels write small."""
+    first, *more = head.split(" ")
+    words = [first[:1].lower() + first[1:] if _LOWER.match(first) else first]
+    for word in more:
+        # What follows a capital is part of a name: World Heritage Sites.
+        words.append(word.lower() if word.lower() in _written_small() and not words[-1][:1].isupper() else word)
+    return " ".join(words)
+
+
+@cache
+def _written_small() -> frozenset[str]:
+    return frozenset(word for label in terms("label") for word in re.findall(r"(?<= )[a-z]+\b", label))
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from research._util.glossary import chinese_label, chinese_places
+from research._util.glossary import chinese_label, chinese_places, in_sentence
 from research.citations import statements, without_marks
 from research.citations.checking import rowed
 from research.citations.labelled import Cell, cells_of, labelled_figures
@@ -128,6 +128,7 @@ def as_csv(chart: Chart) -> bytes:
 def stated_figures(view: RunView) -> Iterator[Found]:
     """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
     cells: dict[int, list[Cell]] = {}
+    written: dict[int, list[Quantity]] = {}  # as the sentences before have it: the evidence has the words of the source
     said = view.report or view.answer
     heads = {without_marks(each.text): each.context for each in statements(said) if each.row}
     for citation in view.citations[:CITATIONS]:
@@ -135,14 +136,17 @@ def stated_figures(view: RunView) -> Iterator[Found]:
             continue
         if citation.n not in cells:
             cells[citation.n] = [each for source in view.sources.get(citation.n, ()) for each in cells_of(source)]
-        claim = rowed(citation.claim, heads.get(citation.claim, ""))
-        for figure, found in labelled_figures(_EMPHASIS.sub("", claim), cells[citation.n]):
+        claim = _EMPHASIS.sub("", rowed(citation.claim, heads.get(citation.claim, "")))
+        own = written.setdefault(citation.n, [])
+        own += quantities(claim)
+        for figure, found in labelled_figures(claim, cells[citation.n]):
             if found.names and not figure.hedge:
                 label = _YEAR.sub("", found.written).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])
                 unit, tabled = figure.unit or _beside(found), citation.claim in heads
-                yield Found(clip(subject, _NAME), found.year, figure, citation.n, label, unit, tabled)
+                first = next((each for each in own if (each.value, each.unit) == (figure.value, figure.unit)), figure)
+                yield Found(clip(subject, _NAME), found.year, first, citation.n, label, unit, tabled)
 
 
 def _beside(cell: Cell) -> str:
@@ -165,7 +169,7 @@ def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
     for found in kept.values():
         by_subject.setdefault(found.subject, []).append(found)
     label = group[0].label
-    title = clip((chinese_label(label) if chinese else "") or label, _TITLE)
+    title = clip((chinese_label(label) if chinese else "") or in_sentence(label), _TITLE)
     series = [[each for each in own if each.year] for own in by_subject.values()]
     if any(len(own) >= 3 for own in series) and all(len(own) >= 2 for own in series) and len(series) <= SUBJECTS:
         points = [each for own in series for each in sorted(own, key=lambda each: each.year)]

@@ -30,8 +30,8 @@ _FEW, _CLOSER = 4, 9.3
 """Pages up to which a last one that is nearly empty is avoided, and the size of the letters that does so."""
 _GAP = 3.0
 """Millimetres between columns."""
-_SOURCE: Final = 12.0
-"""Millimetres that the beginning of a reference needs."""
+_INDENT: Final = 15.0
+"""Millimetres by which the lines of a reference are narrower than the page, at most."""
 _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
 """Font size of a heading in points, by level."""
 
@@ -67,7 +67,7 @@ class _Writer(Sheet):
             if each.table:
                 self.table(each.table)
         if document.references:
-            self.heading(say("References"), below=_SOURCE)
+            self.heading(say("References"), below=self._high(document.references[0]))
             for source in document.references:
                 self.reference(source)
         if notes := [note for note in document.checked if note.items]:
@@ -158,10 +158,20 @@ class _Writer(Sheet):
             self.item("•", partial(self.spans, spans))
 
     def reference(self, each: Reference) -> None:
-        self.need(_SOURCE)
+        self.need(self._high(each))
         self.paper.set_link(self._targets[each.n], y=self.paper.y, page=self.paper.page)
         self.item(f"[{each.n}]", partial(self._source, each))
         self.space(2.2)
+
+    def _high(self, each: Reference) -> float:
+        """Return the height in which a reference stays together: all of it, or of a long one the beginning."""
+        small = [line for line in (each.verdict, each.notes, *each.doubts) if line]
+        parts: list[tuple[Sequence[Span], float]] = [((Span(each.title, bold=True), *each.address_spans), self.size)]
+        parts += [((Span("\n".join(each.quote)),), self.size), *(((Span(line),), SMALL) for line in small)]
+        heights = (
+            sum(self.line_height(size) for _ in self.lines(spans, self.width - _INDENT, size)) for spans, size in parts
+        )
+        return min(sum(heights) + 2 * self.gap, self.paper.h / 3)
 
     def _source(self, each: Reference) -> None:
         self.spans([Span(each.title, bold=True), *each.address_spans])

@@ -90,7 +90,7 @@ class GgufModel:
 
 @provider("Model file (GGUF)", local=True, file=True)
 def gguf(name: str, host: Host) -> Model:
-    """A model file on this machine, e.g. gguf:~/models/qwen3-4b.gguf; llama.cpp runs it here."""
+    """A model file on this machine, run by llama.cpp: type its path as the model, e.g. gguf:~/models/qwen3-4b.gguf."""
     if not name:
         raise ConfigError("gguf: name a model file after the colon, e.g. gguf:~/models/qwen3-4b.gguf")
     return GgufModel(Path(name), context=host.settings.gguf_context)

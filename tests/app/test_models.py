@@ -50,6 +50,20 @@ def test_the_models_of_an_endpoint_tested_in_the_settings_are_offered_by_name(vi
     assert {"fake (work)", "other (work)"} <= set(visit(home).selectbox(key="model").options)
 
 
+@pytest.mark.parametrize(("page", "section"), [("ask", {}), ("compare", {}), ("settings", {"section": "defaults"})])
+def test_where_only_the_offline_model_is_offered_the_way_to_others_is_said(
+    visit: Visit, home: Path, page: str, section: dict[str, str]
+) -> None:
+    def said() -> bool:
+        return any(
+            "`gguf:PATH`" in each.value and "Ollama" in each.value for each in visit(home, page, **section).caption
+        )
+
+    assert said()
+    endpoints.add(load(home=home), "work", Entry(url="http://127.0.0.1:9/v1", model="fake"))
+    assert not said()
+
+
 @pytest.mark.parametrize(
     ("model", "key", "said"),
     [

@@ -30,7 +30,7 @@ from research.events.view import RunView, fold
 from research.exports.charts import headline
 from research.store import Store
 from research.text import clip
-from research.types import Citation, Observation, Part, Reply, Source, ToolCall
+from research.types import Citation, Observation, Part, Reply, Source, ToolCall, Verdict
 from research.web.fetch import FetchedPage
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
@@ -96,6 +96,42 @@ def test_a_partly_answered_run_shows_its_short_answer_and_the_missing_parts(visi
     assert [each.value for each in app.get_by_key("short-answer").markdown] == ["200 chapters"]
     (missing,) = [each.value for each in app.warning]
     assert "who wrote it?" in missing and "how many chapters?" not in missing
+
+
+@pytest.mark.parametrize(("status", "badge", "said"), [
+    ("supported", ":green-badge[:material/check_circle: Answered]", "**1 of 1** citations checked, **1** hold"),
+    ("unverified", ":gray-badge[:material/radio_button_unchecked: Answered]", "1 citation not verified"),
+])  # fmt: skip
+def test_only_an_answer_that_was_checked_is_green(
+    visit: Visit, home: Path, status: Verdict, badge: str, said: str
+) -> None:
+    claim = "The harbour has 7 ships."
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    run.add([ending(2, f"{claim} [1]", (Citation(1, claim, status, LINES[:80]),))])
+    head_line = next(each.value for each in visit(home, run=LONG).markdown if "Answered]" in each.value)
+    assert badge in head_line and said in head_line
+
+
+def test_a_refusal_is_said_once(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    refusal = ending(2, "**No answer found.** The sources do not answer this question.", ())
+    run.add([msgspec.structs.replace(refusal, outcome="no_evidence")])
+    app = visit(home, run=LONG)
+    (drawn,) = reports(app)
+    assert report_text(drawn).strip() == "The sources do not answer this question."
+    assert "search_off: No answer found]" in texts(app)
+
+
+def test_a_source_that_only_a_hidden_section_cites_has_no_card(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    run.finish("The harbour has 7 ships [1].\n\n### Evidence\n\n- Chronicle · Chapter 2: “It has 14 ships.” [2]", ())
+    app = visit(home, run=LONG)
+    assert [each.value for each in app.subheader if "Chronicle" in each.value] == ["1  Chronicle · Chapter 1"]
+    (rest,) = [each for each in app.expander if each.label == "Also read (1)"]
+    assert "Chronicle · Chapter 2" in rest.markdown[0].value
 
 
 def test_a_failure_is_one_sentence_above_everything_and_its_remedies_are_buttons(visit: Visit, home: Path) -> None:

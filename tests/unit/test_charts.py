@@ -139,7 +139,7 @@ def test_no_table_repeats_one_of_several_measures() -> None:
     rows = [f"| {name} | {line.replace('|', f' [{n}] | ')} [{n}] |" for n, (name, line) in enumerate(lines.items(), 1)]
     view = run("\n".join(["| Country | Total area | Unemployment rate |", "|---|---|---|", *rows]), *sources)
     assert [(chart.title, chart.tabled) for chart in charts(view)] == [
-        ("Area, total", True),
+        ("Total area", True),
         ("Unemployment rate", True),
     ]
 
@@ -171,6 +171,7 @@ def test_a_chart_names_its_subjects_as_the_report_does() -> None:
     said = f"**智利**的出生时预期寿命最长：**80.3岁**（2024年估计） [1]，而秘鲁为68.9岁（2024年估计） [2]。\n\n### 依据\n\n{quoted}"
     chart = one(run(said, *sources, question="智利和秘鲁的预期寿命各是多少？"))
     assert (chart.title, [point.subject for point in chart.points]) == ("出生时预期寿命", ["智利", "秘鲁"])
+    assert (chart.unit, [point.written for point in chart.points]) == ("岁", ["80.3岁", "68.9岁"])
     mixed = said.replace("秘鲁", "Peru")
     assert [point.subject for point in one(run(mixed, *sources, question="预期寿命")).points] == ["智利", "秘鲁"]
     english = (

@@ -625,6 +625,16 @@ def test_no_heading_stands_alone_at_the_foot_of_a_page() -> None:
         assert not {"References", "About this report"} & {page[-2] for page in pages}, lines
 
 
+def test_a_reference_is_not_torn_by_the_end_of_a_page() -> None:
+    cited = replace(
+        source(1, " ".join(["Population"] * 20)), quote="\n".join(f"Line {n} of the quote." for n in range(1, 6))
+    )
+    for lines in range(18, 30):
+        view = run_of(cited, report="\n\n".join(["France grew [1]."] * lines))
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(pdf(view))).pages]
+        assert any("References" in page and "Line 5 of the quote." in page for page in pages), lines
+
+
 PARTS = """# Kenya
 
 ## Its capital

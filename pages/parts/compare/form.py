@@ -10,7 +10,7 @@ from msgspec import Struct
 from pages.parts.compare import saved
 from pages.parts.run import choices, form, memory_choices, shelf
 from pages.parts.run import recipe as compare_recipe
-from pages.parts.shared import form_state, home, private, titles
+from pages.parts.shared import form_state, home, models, private, titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, money
@@ -118,6 +118,7 @@ def _recipes(bench: Workbench, beside: RunRow | None) -> list[dict[str, Any]]:
                 beside.recipe.model if beside else st.session_state.get(form_state.key("model"), bench.settings.model)
             )
             chosen.append(compare_recipe.draw(bench, f"compare-{least}-{place}", *pairs[place], model))
+    models.more(models.offered(bench))
     return chosen
 
 

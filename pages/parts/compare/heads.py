@@ -9,7 +9,6 @@ import streamlit as st
 
 from pages.parts.compare.columns import Column
 from pages.parts.run import head
-from pages.parts.shared import titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import clock, cost, count, money, short
@@ -65,7 +64,7 @@ def _state(column: Column) -> str:
     if view.status == "paused":
         return t(":material/pause: Paused; open the run to resume it")
     said = plain(head.ending(view))
-    colour, icon = titles.look(view.outcome or "failed")
+    colour, icon = head.ended_look(view)
     return f":{colour}[:material/{icon}:] {said} · {count(view.round_count(), 'round')} · {plain(view.recipe.model)}"
 
 

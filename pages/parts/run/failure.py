@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import streamlit as st
 
 from pages.parts.run import reply
@@ -19,7 +17,6 @@ from research.workbench.workbench import Workbench
 
 LONGEST, TRACE = 2_000, 20_000
 """Maximum characters of an error and of its technical details."""
-SETTINGS: Final = "pages/settings.py"
 
 
 def draw(view: RunView, row: RunRow | None = None) -> None:
@@ -27,7 +24,7 @@ def draw(view: RunView, row: RunRow | None = None) -> None:
     if not view.error:
         return
     with st.container(key="failure", gap="xsmall"):
-        st.error(plain(clip(spoken(view.error), LONGEST)), title=t("The run failed"))
+        st.error(plain(clip(spoken(view.error), LONGEST)))
         if row and (row.status == "failed" or view.status == "paused"):
             _remedies(home.bench(), row, view)
         if view.report:
@@ -45,7 +42,7 @@ def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
             model = st.selectbox(t("Model"), others, key="other-model", accept_new_options=True)
             go_on = st.button(t("Continue"), key="continue-with-model", type="primary", disabled=not model)
         if not view.traceback:  # a service or a setting, rather than a fault of the workbench
-            st.page_link(SETTINGS, label=t("Open Settings"), icon=":material/settings:", width="content")
+            st.page_link(models.SETTINGS, label=t("Open Settings"), icon=":material/settings:", width="content")
         if view.status == "paused" and view.forkable:
             reply.finish(bench, row.id)
     if again or go_on:

@@ -45,8 +45,8 @@ PROTOCOLS: Final = {
 
 def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGenerator) -> dict[str, Any]:
     """Draw the options, sources and the plan's switch in their places above; return the arguments of `Workbench.recipe`."""
-    framework, context = cards.pair()
     left, middle, right = st.columns(3, gap="medium")
+    framework, context = cards.pair()
     st.caption(t("Fine tuning, rarely needed"))
     fine_left, fine_middle, fine_right = st.columns(3, gap="medium")
     with fine_left:

@@ -9,7 +9,7 @@ from pages.parts.shared import titles
 from pages.parts.shared.home import bench as current_bench
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import PHASES, lasted, money, short
+from pages.parts.shared.words import PHASES, count, lasted, money, short
 from research import plugins
 from research.citations.verifiers import to_judge
 from research.defaults import AUDIT
@@ -166,9 +166,17 @@ def badge(view: RunView, row: RunRow) -> str:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
     else:
         outcome, audit = view.outcome or "failed", view.given is not None
-        colour, icon = titles.look(outcome, audit=audit)
+        colour, icon = ended_look(view)
         words = titles.ending(outcome, audit=audit)
     return f":{colour}-badge[:material/{icon}: {words}]"
+
+
+def ended_look(view: RunView) -> tuple[str, str]:
+    """Return colour and Material symbol of a run that has ended; an answer is green only if its citations hold."""
+    outcome, audit = view.outcome or "failed", view.given is not None
+    if outcome == "answered" and not (audit or _holds(view)):
+        return "gray", "radio_button_unchecked"
+    return titles.look(outcome, audit=audit)
 
 
 def ending(view: RunView) -> str:
@@ -197,13 +205,21 @@ def _citations(view: RunView) -> list[str]:
         return [t(":orange[:material/link_off: No citations]")] if view.report else []
     given = list(stated(view).values())
     good, bad = sum(each in HOLDS for each in given), sum(each in FAILS for each in given)
-    colour, icon = ("green", "verified") if good == len(given) else ("orange", "rule")
-    checked = len(given) - given.count("unverified")
-    said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(given), good=good)
+    colour, icon = ("green", "verified") if _holds(view) else ("orange", "rule")
+    if checked := len(given) - given.count("unverified"):
+        said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(given), good=good)
+    else:
+        said = t("{citations} not verified", citations=count(len(given), "citation"))
     found = [f":{colour}[:material/{icon}:] {said}"]
     if bad:
         found.append(t(":red[:material/close: **{n}** failed the check]", n=bad))
     return found
+
+
+def _holds(view: RunView) -> bool:
+    """Return whether a source bears out each statement that cites one, and there is such a statement."""
+    given = stated(view).values()
+    return bool(given) and all(each in HOLDS for each in given)
 
 
 def _checking(view: RunView) -> str:

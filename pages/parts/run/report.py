@@ -23,7 +23,8 @@ from research.events.rounds import RoundView
 from research.events.view import RunView, without_quotes
 from research.exports.charts import headline
 from research.exports.numbering import by_first_use, numbering, renumbered
-from research.exports.progress import missing
+from research.exports.progress import OUTCOMES, missing
+from research.exports.words import words_of
 from research.parsing.account import without_account
 from research.protocols.tagged import split_reasoning, tag
 from research.text import clip
@@ -60,7 +61,7 @@ def draw(view: RunView, kept: Container[str] = ()) -> None:
     cut = _shown(view.report)
     whole = by_first_use(replace(view, report=cut))
     shown = replace(whole, report=without_quotes(whole))
-    laid_out = [Block(_without_error(view, shown.report))] if finished else _with_changes(view)
+    laid_out = [Block(_unrepeated(view, shown.report))] if finished else _with_changes(view)
     _head(view, laid_out, finished)
     _statements(shown, laid_out, f"report-{view.run}", whole=len(cut) >= len(view.report))
     if finished:
@@ -86,8 +87,10 @@ def answer(view: RunView) -> None:
         )
 
 
-def _without_error(view: RunView, text: str) -> str:
-    """Return a report without its first paragraph if that only repeats the error, which the page shows on top."""
+def _unrepeated(view: RunView, text: str) -> str:
+    """Return a report without what the page shows on top: its outcome, or a first paragraph that only repeats the error."""
+    title = words_of(view)(OUTCOMES["no_evidence"])
+    text = re.sub(rf"^\*\*{title}[.。]\*\*\s*", "", text)
     first, _, rest = text.partition("\n\n")
     said = " ".join(view.error.split())[:100]
     return rest if said and said in " ".join(first.split()) else text

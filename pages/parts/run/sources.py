@@ -95,11 +95,11 @@ def kept(bench: Workbench, view: RunView) -> Container[str]:
 
 
 def draw(view: RunView, report: str, kept: Container[str]) -> None:
-    """Draw the sources cited in `report` (its visible part) in the order of their first use, then those not cited.
+    """Draw the sources that the shown report cites in the order of their first use, then the others.
 
-    `kept`: as in `cite.link`.
+    `report` also has the sections that are not shown; `kept`: as in `cite.link`.
     """
-    numbers = [n for n in cited(report) if n in view.sources]
+    numbers = [n for n in cited(view.report) if n in view.sources]
     shown = replace(view, report="".join(f"[{n}]" for n in numbers[:SOURCES])).cited_sources
     if shown:
         st.subheader(t("Sources") if view.given is None else t("Passages"), anchor=False)
@@ -110,8 +110,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
     known = set(numbers)
     rest = [view.source(n) for n in sorted(view.sources) if n not in known]
     if rest:
-        seen = count(len(rest), "more source")
-        with st.expander(t("{sources} read, not cited", sources=seen), type="compact"):
+        with st.expander(t("Also read ({n})", n=len(rest)), type="compact"):
             st.markdown(
                 "  \n".join(f":small[{plain(clip(source.title, 200))}{_from(source)}]" for source in rest[:200])
             )

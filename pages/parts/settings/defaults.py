@@ -46,7 +46,7 @@ def draw(bench: Workbench) -> None:
     settings = bench.settings
     with st.form("defaults", width=760):
         entered: dict[str, Any] = {
-            "model": _typed(settings, "model", t("Model"), models.offered(bench), t("Model for new runs.")),
+            "model": _model(bench),
             **_judging(settings),
             "reader": _picked(settings, "reader", t("Web page reader"), READERS),
             "keep_pages": _picked(settings, "keep_pages", t("Keep the web pages that runs read"), KEEPING),
@@ -96,6 +96,13 @@ def draw(bench: Workbench) -> None:
                 st.caption(f":material/lock: {plain(variable(field))}: {origin}")
         if st.form_submit_button(t("Save"), type="primary", icon=":material/save:", disabled=settings.lock_settings):
             _save(bench, entered)
+
+
+def _model(bench: Workbench) -> str:
+    known = models.offered(bench)
+    chosen = _typed(bench.settings, "model", t("Model"), known, t("Model for new runs."))
+    models.more(known)
+    return chosen
 
 
 def _judging(settings: Settings) -> dict[str, Any]:

@@ -26,6 +26,7 @@ FOUND: Final = "models"
 """Where the store keeps the models that servers have reported."""
 INSTEAD: Final = 3
 """Models to offer in place of one that is not set up."""
+SETTINGS: Final = "pages/settings.py"
 PURPOSES: Final = "purposes"
 """Option with the single purposes that an earlier run used its own model for."""
 
@@ -70,6 +71,15 @@ def offered(bench: Workbench, *chosen: str) -> list[str]:
     return list(
         dict.fromkeys([defaults.OFFLINE, bench.settings.model, *chosen, *names, *st.session_state.get(KNOWN, [])])
     )
+
+
+def more(known: Iterable[str]) -> None:
+    """Say below a selector how other models are added, while it offers the offline one alone."""
+    if set(known) - {defaults.OFFLINE}:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+        st.caption(t("Type `gguf:PATH` for a model file, or add a key or a server such as Ollama:"), width="content")
+        st.page_link(SETTINGS, label=t("Settings"), icon=":material/settings:", width="content")
 
 
 def usable(bench: Workbench, *others: str) -> list[str]:
@@ -141,6 +151,7 @@ def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, 
         tried = st.button(
             t("Test"), key="test-model", icon=":material/cable:", help=t("Test the connection to this model.")
         )
+    more(known)
     if tried:
         _try(bench, model or bench.settings.model)
     provider = plugins.provider_of(model or bench.settings.model)

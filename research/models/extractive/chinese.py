@@ -31,12 +31,6 @@ _MONEY = re.compile(r"[^()]{1,300} \((?P<code>[A-Z]{3})\) per US dollar")
 _KEPT = re.compile(r"(“[^“”]{0,2000}”|`[^`]{0,2000}`)")
 _ROUND = Decimal(10) ** 6
 """Whole numbers from which a rounded one is given beside them."""
-_LOWER = re.compile(r"(?!Gini\b)[A-Z]['a-z]*\b")
-"""Matches a capitalised first word that is neither a name nor an abbreviation."""
-_AVERAGE = re.compile(r"\b(?:age|rate|expectancy|ratio|literacy|use|access|per capita)\b", re.I)
-"""Labels whose total is not a sum."""
-_BEFORE = frozenset(("land", "water", "male", "female", "standard gauge", "narrow gauge", "broad gauge"))
-_BEHIND = frozenset(("consumption", "production", "imports", "exports", "proven reserves", "revenues", "expenditures"))
 _SCALES = (("万亿", 12), ("亿", 8), ("万", 4))
 
 
@@ -256,39 +250,8 @@ def superlative(words: dict[str, str], of: str, *, most: bool, two: bool = False
 
 
 def measure(words: dict[str, str], of: str) -> str:
-    """Return a label as it is written within a sentence; one that the glossary lacks is unchanged.
-
-    >>> [measure({"language": "en"}, label) for label in ("Population, total", "Median age, male", "Real GDP per capita")]
-    ['total population', 'male median age', 'real GDP per capita']
-    >>> measure({"language": "en"}, "Military Expenditures")
-    'military expenditures'
-    """
-    if words["language"] == "zh" or not glossary.chinese_label(of):
-        return of
-    head, *parts = re.split(", | - ", of, maxsplit=1)
-    head, rest = _small(head), "".join(parts)
-    if rest in ("total", "total population"):
-        return head if _AVERAGE.search(head) else f"total {head}"
-    if rest in _BEFORE:
-        return f"{rest} {head}"
-    if rest in _BEHIND:
-        return f"{head} {rest}"
-    return f"{head} ({rest})" if rest else head
-
-
-def _small(head: str) -> str:
-    """Return a label without the capitals of a title: of its first word, and of words that other labels write small."""
-    first, *more = head.split(" ")
-    words = [first[:1].lower() + first[1:] if _LOWER.match(first) else first]
-    for word in more:
-        # What follows a capital is part of a name: World Heritage Sites.
-        words.append(word.lower() if word.lower() in _written_small() and not words[-1][:1].isupper() else word)
-    return " ".join(words)
-
-
-@cache
-def _written_small() -> frozenset[str]:
-    return frozenset(word for label in glossary.terms("label") for word in re.findall(r"(?<= )[a-z]+\b", label))
+    """Return a label as it is written within a sentence; a Chinese one is unchanged."""
+    return of if words["language"] == "zh" else glossary.in_sentence(of)
 
 
 _NEEDS_ARTICLE = re.compile(
@@ -310,8 +273,10 @@ def the_measure(of: str, name: str) -> str:
     >>> the_measure("Exports", "Peru"), the_measure("Unemployment rate", "Peru")
     ('The exports of Peru are', 'The unemployment rate in Peru is')
     """
-    said = measure({"language": "en"}, of)
-    return f"The {said} {'in' if _AVERAGE.search(said) else 'of'} {name} {'are' if _SEVERAL.match(said) else 'is'}"
+    said = glossary.in_sentence(of)
+    return (
+        f"The {said} {'in' if glossary.AVERAGE.search(said) else 'of'} {name} {'are' if _SEVERAL.match(said) else 'is'}"
+    )
 
 
 def part_of(label: str) -> str:
@@ -322,7 +287,7 @@ def part_of(label: str) -> str:
     """
     head, _, rest = label.partition(", ")
     if rest == "name":
-        return _small(head)
+        return glossary.small(head)
     alone = sum(each.endswith(f", {rest}") for each in terms("label")) == 1
     return rest if alone and " " in rest and "(" not in rest else ""
 
