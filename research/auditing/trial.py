@@ -86,7 +86,7 @@ def _correction(text: str, verdict: TrialVerdict, best: Citation | None) -> str:
     said, stated = ([q for q in quantities(each) if q.kind == "number"] for each in (text, right))
     if verdict == "contradicted" and len(said) == len(stated) == 1:
         (old, scale), (new, of_source) = map(_digits, (*said, *stated))
-        if old and isclose(scale, of_source):
+        if old and isclose(scale, of_source) and not said[0].limit:
             proposed = f"{text[: said[0].start]}{new}{text[said[0].start + len(old) :]}"
             return say("better: “{proposed}” – the source says: “{quote}”", proposed=proposed, quote=quote)
     return say("the source says: “{quote}”", quote=quote)

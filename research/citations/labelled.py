@@ -387,7 +387,7 @@ def told(claim: str, cells: Sequence[Cell], titles: Iterable[str] = ()) -> Told:
     figures = tuple(each for each in figures if each not in restated)
     fixed = _figures_in(cell.written for cell in cells if cell.label <= words(text))
     for each in figures:
-        if each.hedge and not words(each.written) & fixed:  # not the 65 of `Aged over 65`
+        if each.limit and not words(each.written) & fixed:  # not the 65 of `Aged over 65`
             _, start, end = hedged(text, each.start, each.end)
             text = "".join(
                 [text[:start].ljust(each.start), text[each.start : each.end], " " * (end - each.end), text[end:]]

@@ -161,6 +161,12 @@ def test_every_sentence_that_states_something_is_counted(bench: Workbench) -> No
     assert "## Undecided (5)\n\n- ? The mill is old. – *no source*." in view.report, "one sign of a bullet"
 
 
+def test_the_figure_of_the_source_does_not_take_the_place_of_a_limit(bench: Workbench) -> None:
+    view = audit("The unemployment rate of France was below 6 percent in 2024.", workbench=bench)
+    (each,) = view.statements.values()
+    assert each.verdict == "contradicted" and each.correction.startswith("the source says: “Unemployment rate 2024: ")
+
+
 def test_the_record_has_no_section_whose_statements_are_all_above(bench: Workbench) -> None:
     report = audit("Germany borders Spain.\n\nOslo is the capital of Norway.", workbench=bench).report
     assert "## Fix first" in report and "## Confirmed (1)" in report and "## Wrong" not in report

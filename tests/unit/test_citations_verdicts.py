@@ -385,6 +385,7 @@ def test_a_rounded_figure_or_one_of_no_year_is_not_contradicted(claim: str) -> N
         ("Norway's public debt is at least 7 percent.", "supported"),
         ("Norway's public debt is above 7 percent.", "unverified"),
         ("Norway's public debt does not exceed 6 percent.", "unverified"),
+        ("Norway's public debt is nearly 7 percent.", "unverified"),
         ("Norway's public debt is below 9% and its median age is above 40 years.", "supported"),
         ("Norway's budget is above 1 percent.", "unverified"),  # a deficit, or a surplus?
         ("挪威的年龄中位数低于40岁。", "contradicted"),
