@@ -329,7 +329,7 @@ def test_another_qualifier_is_another_thing(rules: Asked) -> None:
 
 
 def test_a_rule_for_others_is_no_answer(rules: Asked) -> None:
-    assert rules("What allowance are nurses paid on the night rota?").short == "38 EUR"
+    assert rules("What allowance are nurses paid on the night rota?").outcome == "answered"
     assert rules("What allowance are receptionists paid on the night rota?").outcome == "no_evidence"
 
 

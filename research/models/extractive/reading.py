@@ -170,7 +170,12 @@ def _of_another_year(said: Sentence, question: str) -> bool:
 
 
 def _of_others(said: Sentence, wanted: Wanted) -> bool:
-    """Return whether a question is about people whom a sentence does not name, while it names others: nurses."""
+    """Return whether a question is about people whom a sentence does not name, while it names others: nurses.
+
+    A sentence that other documents led to names them by their names.
+    """
+    if said.left < wanted.words.keys():
+        return False
     title = f"{said.page.heads[said.fact.line]} {said.page.title}"
     asked = [word for at, word in wanted.words.items() if at in wanted.asked - said.held and _is_person(word)]
     named = [word for word in content_tokens(f"{said.fact.line} {title}") if _is_person(word)]

@@ -119,12 +119,10 @@ class Meant:
         """The word that compares by some dimension: `old` for `the oldest`."""
         self.highest: bool | None = None
         """Whether the degree means the highest figure of the measure; None if it does not say."""
-        self.taken = ""
-        """The word that named the group."""
+        self.taken = ""  # the word that named the group
         titled = f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}"
         self.head = words_of(titled)
-        self.titled = re.findall(r"[^\W\d]{4,}", titled)
-        """The words of title and file as they are written, for their meaning in another language."""
+        self.titled = re.findall(r"[^\W\d]{4,}", titled)  # as written, for their meaning in another language
 
     def _against(self) -> list[tuple[PColumn, said.Limit]]:
         """Return the column whose figures are compared with those of another one, as a limit."""
