@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -39,7 +40,9 @@ def solved(evidence: Evidence, acting: bool, *, near: bool = False) -> Verdict |
     described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
     if found := _answered(evidence, question, described, acting, near):
         return found
-    text, guessed = spelt(question, frozenset(tokens(step.text)))
+    values = {value for table in described for column in table.of_type("text") for value in column.values}
+    names = sorted({name for value in values for name in re.findall(r"[^\W\d_]{5,}", value)})
+    text, guessed = spelt(question, frozenset(tokens(step.text)), names)
     found = _answered(evidence, text, described, acting, near) if guessed else None
     return replace(found, question=replace(found.question, guessed=guessed)) if found else None
 
