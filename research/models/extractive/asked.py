@@ -48,10 +48,10 @@ _ITS = re.compile(r"\s{0,9},?\s{1,9}and (?=(?:its|their|his|her) [\w' -]{1,300}\
 _POSSESSIVE = re.compile(r"(?:its|their|his|her) ", re.I)
 _LISTED = re.compile(r"^(?P<head>[^:：?？]{3,80})[:：]\s{0,9}(?P<items>[^:：?？]{1,300}?)[?？.。]?\s{0,9}$")
 _SHARED = re.compile(
-    r"^(?P<head>\W{0,9}(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show)(?: me)?|"
+    r"^(?P<head>\W{0,9}(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show|compare)(?: me)?|"
     r"i need|i want|i['’]d like|i would like|let me have|can i have|could i get)(?: to know)?(?: both)?\s{1,9})"
     r"(?P<items>the [^?]{1,300}?,? and (?:the )?[^,?]{1,300}?)\s{1,9}"
-    r"(?P<tail>(?:of|in|for) (?:the )?[A-Z][^,?]{0,300}?)\s{0,9}[?.]?\s{0,9}$",
+    r"(?P<tail>(?:of|in|for) (?:the )?[A-Z][^?]{0,300}?)\s{0,9}[?.]?\s{0,9}$",
     re.I,
 )
 _OWNED = re.compile(
@@ -61,7 +61,7 @@ _OWNED = re.compile(
     re.I,
 )
 _OWNED_ZH = re.compile(
-    r"^(?P<head>[^，。？?]{0,300}?)的(?P<items>[^的，。？?]{1,200}?(?:和|与|及|以及)[^的，。？?]{1,200}?)"
+    r"^(?:请?(?:比较|对比)(?:一下)?)?(?P<head>[^，。？?]{0,300}?)的(?P<items>[^的，。？?]{1,200}?(?:和|与|及|以及)[^的，。？?]{1,200}?)"
     r"(?P<tail>(?:分别|各)(?:是|为|有)?多少|分别|[，。].{0,300})?[？?。]?$"
 )
 _ITEM = re.compile(r"\s{0,9},\s{1,9}(?:and\s{1,9})?|\s{1,9}and\s{1,9}", re.I)

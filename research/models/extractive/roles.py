@@ -98,8 +98,8 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         if (not said and refers(whole)) if before else evidence.lost:  # nothing was found that it could be about
             found.append(Solved(whole, evidence, Verdict(parse(whole), missing=(whole,))))
             continue
-        if before and compares(text):
-            found.pop()
+        if before and compares(text) and before.verdict.question.operation != "growth":
+            found.pop()  # the comparison says its figure too
         if before and _already(evidence, text, before):
             continue
         about = carried(whole, before.question) if before else ""  # `and when was the last election?`

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from research.models.extractive import composing, items
-from research.models.extractive.arithmetic import addable, change, comparison, hindrance, in_order
+from research.models.extractive.arithmetic import addable, change, comparison, hindrance, in_order, year_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.covering import ASKING, closest, quoted, words_of
 from research.models.extractive.evidence import Evidence, Fact
@@ -256,7 +256,7 @@ class Solver:
         findings = [self.finder.find(subject, targets[0], year, numeric=True) for subject in subjects]
         if self.finder.actions:
             return self.finder.more()
-        found = [finding for finding in findings if finding]
+        found = self._of_one_year([finding for finding in findings if finding])
         if len(found) != len(subjects) and (len(found) < 2 or self.question.operation != "compare"):
             return self.finder.end()
         if self.question.operation == "sum" and weighs_sum(self.question.text):
@@ -272,6 +272,16 @@ class Solver:
             return past(self.finder, found, (), limit)
         chosen = in_order(found, most=self.question.most)[0].subject
         return self._computed(found, comparison(found, self.question), "Compare the figures.", chosen=chosen)
+
+    def _of_one_year(self, found: Sequence[Finding]) -> list[Finding]:
+        """Return figures to compare of the latest year that all have, if each is of another."""
+        years = [set(self.finder.years_of(each.subject, each.target)) | {year_of(each.fact)} for each in found]
+        shared = set[int | None].intersection(*years) - {None} if years else set()
+        if not shared or len({year_of(each.fact) for each in found}) == 1 or self.question.years:
+            return list(found)
+        year = max(filter(None, shared))
+        alike = [self.finder.find(each.subject, each.target, year, numeric=True) for each in found]
+        return [same or each for same, each in zip(alike, found, strict=True)]
 
     # -- verdicts
 

@@ -337,10 +337,15 @@ def _head(verdict: Verdict, w: dict[str, str]) -> list[str]:
         return _parts(verdict.findings, w)
     labels = dict.fromkeys(bare(finding.fact.label) for finding in verdict.findings)
     names = dict.fromkeys(finding.subject for finding in verdict.findings)
-    cells = {(finding.subject, bare(finding.fact.label)) for finding in verdict.findings if finding.fact.quantity}
+    short = [each for each in verdict.findings if each.fact.quantity or len(each.fact.value) <= _IN_CELL]
+    cells = {(finding.subject, bare(finding.fact.label)) for finding in short}
     if len(names) > 1 < len(labels) and len(cells) == len(verdict.findings):
         return [_side_by_side(verdict.findings, list(labels), w)]
     return [_sentence(finding, w) for finding in verdict.findings]
+
+
+_IN_CELL = 60
+"""Longest text of a cell."""
 
 
 def _side_by_side(findings: Sequence[Finding], labels: Sequence[str], w: dict[str, str]) -> str:
@@ -348,7 +353,10 @@ def _side_by_side(findings: Sequence[Finding], labels: Sequence[str], w: dict[st
     cells: dict[str, dict[str, str]] = {}
     for each in findings:
         cells.setdefault(each.subject, {})[bare(each.fact.label)] = f"{each.fact.value} [{each.fact.n}]"
-    heads = [w["thing"], *(_title(measure(w, label)) for label in labels)]
+    heads = [
+        w["thing"],
+        *(_title(part_of(label) if "," in label else "") or _title(measure(w, label)) for label in labels),
+    ]
     rows = [[name, *(found.get(label, "–") for label in labels)] for name, found in cells.items()]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
 
