@@ -167,6 +167,41 @@ def test_no_measure_of_a_comparison_is_dropped(bench: Workbench) -> None:
     assert [row.count("[") for row in head.splitlines() if row.startswith(("| Chile", "| Peru"))] == [3, 3]
 
 
+@pytest.mark.parametrize(
+    ("question", "columns", "rows"),
+    [
+        ("Compare the population, area and life expectancy of Peru, Chile and Bolivia.", 4, 3),
+        ("Give me the capital, population and GDP per capita of Austria, Hungary and Slovakia.", 4, 3),
+        ("比较秘鲁和智利的人口、面积和预期寿命", 4, 2),
+    ],
+)
+def test_several_measures_of_several_countries_are_one_table(
+    bench: Workbench, question: str, columns: int, rows: int
+) -> None:
+    view = research.run(question, workbench=bench)
+    table = [line for line in view.answer.split("\n### ")[0].splitlines() if line.startswith("|")]
+    assert view.outcome == "answered"
+    assert (len(table) - 2, {line.count("|") - 1 for line in table}) == (rows, {columns})
+    assert all(line.count("[") == columns - 1 for line in table[2:])
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "Is inflation higher in Turkey or Argentina?",
+            "73.1%** (2022 est.) [2], compared with Turkey 72.3% (2022 est.)",
+        ),
+        ("Does Japan export more than it imports?", "**No.**"),
+        ("Does Japan import more than it exports?", "**Yes.**"),
+        ("How fast is the Indian economy growing?", "is **6.5%** (2024 est.)"),
+        ("How much bigger is Texas than France?", "No answer found"),
+    ],
+)
+def test_figures_of_one_year_are_weighed_and_a_whether_is_decided(bench: Workbench, question: str, said: str) -> None:
+    assert said in research.run(question, workbench=bench).answer
+
+
 def test_a_comparison_names_what_has_no_figure(bench: Workbench) -> None:
     view = research.run(
         "Which of Denmark, Iceland, Norway and Sweden spends the largest share of GDP on its military?", workbench=bench

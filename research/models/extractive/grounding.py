@@ -159,6 +159,9 @@ def grounded(question: Question) -> Question:
         targets = ()
     elif measured := with_measure(named, text_of(question), counted(text_of(question), targets, nearest)):
         return msgspec.structs.replace(measured, guessed=guessed)
+    if targets and named.operation == "growth" and GROWTH.search(targets[0].label.lower()):
+        told = len(GROWTH.findall(question.text.lower())) == 1  # a growth rate says how fast something grows
+        named = msgspec.structs.replace(named, operation="lookup" if told else "growth")
     return msgspec.structs.replace(
         named,
         doubtful=frozenset(),
@@ -218,7 +221,7 @@ def _foreign(question: Question, found: Sequence[Mention]) -> tuple[str, ...]:
         for name in question.names
         if name.lower() not in known
         and usual(name) is None  # a language, or a part of another name
-        and (is_group(name) or not set(tokens(name)) <= vocabulary() | _REALMS)
+        and (is_group(name) or question.operation == "compare" or not set(tokens(name)) <= vocabulary() | _REALMS)
         and not any(name.lower() in words or words in name.lower() for words in covered)
         and name not in question.doubtful
     )

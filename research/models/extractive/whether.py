@@ -65,6 +65,20 @@ def asks_whether(question: str) -> bool:
     return len(parts) == 1 and parts[0].kind == "whether" and not parts[0].options
 
 
+def outweighs(question: str, first: str, difference: str) -> bool | None:
+    """Return whether one measure is more, or less, than another, as a question for yes or no says; None if it asks otherwise.
+
+    `difference` is the `first` measure minus the other.
+    """
+    text = question.lower()
+    compared = COMPARATIVE.search(text)
+    if not asks_whether(question) or compared is None:
+        return None
+    word = chinese.label(first) if has_cjk(text) else first.lower().rstrip("s")
+    turned = not 0 <= text.find(word) < compared.start()
+    return difference.startswith(("-", "−")) == (turned == (compared["most"] is not None))
+
+
 def moved(question: str, change: float) -> bool | None:
     """Return whether a figure moved in the direction that a question for yes or no names; None if it names none."""
     said = directions(question)

@@ -529,7 +529,16 @@ def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]
     said = w[derived.kind].format(subject=subject, v=f"**{derived.value}**", a=one, b=two)
     # All marks follow the figure that was calculated from all of them.
     marks = " ".join(dict.fromkeys(f"[{fact.n}]" for fact in facts))
-    return [f"{said} {marks}", *_years({measure(w, bare(fact.label)): year_of(fact) for fact in facts}, w)]
+    holds = (
+        whether.outweighs(verdict.question.text, bare(facts[0].label), derived.value)
+        if derived.kind == "minus"
+        else None
+    )
+    return [
+        *_yes(holds, w),
+        f"{said} {marks}",
+        *_years({measure(w, bare(fact.label)): year_of(fact) for fact in facts}, w),
+    ]
 
 
 def _hindered(verdict: Verdict, w: dict[str, str]) -> list[str]:
