@@ -216,12 +216,13 @@ def _foreign(question: Question, found: Sequence[Mention]) -> tuple[str, ...]:
     covered = [question.text[slice(*mention.place)].lower() for mention in found]
     known = {name.lower() for mention in found for name in mention.names}
     known |= {option.lower() for part in parts_of(question.text) for option in part.options}
+    weighed = question.operation == "compare" and COMPARATIVE.search(question.text.lower()) is not None
     return tuple(
         name
         for name in question.names
         if name.lower() not in known
         and usual(name) is None  # a language, or a part of another name
-        and (is_group(name) or question.operation == "compare" or not set(tokens(name)) <= vocabulary() | _REALMS)
+        and (is_group(name) or weighed or not set(tokens(name)) <= vocabulary() | _REALMS)
         and not any(name.lower() in words or words in name.lower() for words in covered)
         and name not in question.doubtful
     )
