@@ -149,6 +149,7 @@ def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     key = meant.table.of_type("text")[:1]
     names = [word for column in (*columns, *key) for word in (*column.words, column.said)]
     units = [word for column in columns for word in words_of(column.unit)]
+    units += ["date"] if any(column.type == "date" for column in columns) else []
     units += ["money"] if any(is_money(column.unit) for column in columns) else []
     short = {unit_of(column.unit) for column in columns if column.unit}
     units += [word for word in words_of(meant.text) if unit_of(word) in short]

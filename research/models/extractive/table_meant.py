@@ -190,10 +190,10 @@ class Meant:
         return several.get(self.kind, {})
 
     def key(self) -> PColumn | None:
-        """Return the column that names the rows: the first of text that has another value in each."""
+        """Return the column that names the rows: the first of text that has another value in each, or nearly so."""
         texts = [column for column in self.table.of_type("text") if self.table.unique(column)]
         numbers = [column for column in self.table.of_type("number") if is_number_of_row(column, self.table)]
-        return next(iter([*texts, *numbers]), None)
+        return next(iter([*texts, *numbers, *filter(self.table.leads, self.table.columns)]), None)
 
     def names_rows(self, word: str) -> bool:
         """Return whether a word names one row: by a column, or by title or file."""

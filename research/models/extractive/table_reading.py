@@ -74,6 +74,10 @@ class PTable(Struct, frozen=True):
         """Return whether each row has another value in a column of text, which so names it."""
         return column.different >= self.rows > 0
 
+    def leads(self, column: PColumn | None) -> bool:
+        """Return whether a column of text is the first and names most rows, some by the same name."""
+        return column is self.columns[0] and column.type == "text" and self.rows > column.different >= self.rows / 2
+
     @property
     def by_month(self) -> bool:
         """Whether it was a table with a column for each month."""

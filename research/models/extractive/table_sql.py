@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.times import Period, month_of
+from research.sandbox.sql import ROW
 
 SHOWN = 12
 """Rows of a ranking or a list that are fetched."""
@@ -59,7 +60,8 @@ def statement(plan: Plan) -> str:
         where = _where([*conditions, f"{plan.group.sql} IS NOT NULL"])
         limit = 100 if plan.many < 0 else max(SHOWN, plan.many + 2)
         group = plan.group.sql
-        rest = f"GROUP BY {group} ORDER BY {order} LIMIT {limit}"
+        row = f"{ROW}, " if plan.table.leads(plan.group) and plan.aggregate in ("MAX", "MIN") else ""
+        rest = f"GROUP BY {row}{group} ORDER BY {order} LIMIT {limit}"
         return f"SELECT {group}, {value} AS {value_name(plan)} FROM {table}{where} {rest}"
     assert plan.measure
     if plan.operation == "lookup":

@@ -204,7 +204,8 @@ class _Sentences:
         if self.plan.measure is None:
             return self.w["rows"]
         name = self._measure()
-        if self.plan.operation == "rank" and self.rows.count == len(self.rows.rows) and not self.plan.table.by_month:
+        group, counted = self.plan.group, self.rows.count == len(self.rows.rows) and not self.plan.table.by_month
+        if self.plan.operation == "rank" and (counted or (group and self.plan.table.unique(group))):
             return name  # the total of one row is its figure
         return self.w[self.plan.aggregate].format(
             m=name, unit="分" if "分" in self.plan.measure.unit + self.question else "值"
