@@ -9,7 +9,7 @@ from research.models.extractive import table_words as said
 from research.models.extractive.similarity import cosine
 from research.models.extractive.table_columns import GENERIC, likeness, words_of
 from research.models.extractive.table_degrees import is_degree
-from research.models.extractive.table_meant import Meant
+from research.models.extractive.table_meant import Meant, titled
 from research.models.extractive.table_nouns import added, names_of_rows
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import SYNONYMS, means
@@ -149,6 +149,7 @@ def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     key = meant.table.of_type("text")[:1]
     names = [word for column in (*columns, *key) for word in (*column.words, column.said)]
     units = [word for column in columns for word in words_of(column.unit)]
+    units += ["rate"] if any(re.search(r"%|/|\bper\b", column.unit) for column in columns) else []
     units += ["date"] if any(column.type == "date" for column in columns) else []
     units += ["money"] if any(is_money(column.unit) for column in columns) else []
     short = {unit_of(column.unit) for column in columns if column.unit}
@@ -158,7 +159,7 @@ def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
 
 
 def _named(word: str, own: Sequence[str], head: Sequence[str]) -> bool:
-    if word in GENERIC or says_how(word) or head_says(word, head):
+    if (word in GENERIC and word != "rate") or says_how(word) or head_says(word, head):
         return True
     return any(means(word, each) for each in own)
 
@@ -195,7 +196,7 @@ def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         if _named(word, own, meant.head) or (word not in nouns and any(means(word, each) for each in beside)):
             continue
         near = any(likeness(word, each) >= CLEAR for each in (*columns, *key))
-        if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in meant.titled)):
+        if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in titled(meant.table))):
             missing.append(word)
     return missing
 

@@ -120,9 +120,7 @@ class Meant:
         self.highest: bool | None = None
         """Whether the degree means the highest figure of the measure; None if it does not say."""
         self.taken = ""  # the word that named the group
-        titled = f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}"
-        self.head = words_of(titled)
-        self.titled = re.findall(r"[^\W\d]{4,}", titled)  # as written, for their meaning in another language
+        self.head = words_of(_title(table))
 
     def _against(self) -> list[tuple[PColumn, said.Limit]]:
         """Return the column whose figures are compared with those of another one, as a limit."""
@@ -200,7 +198,7 @@ class Meant:
         return (
             names_a_row(word, self.table)
             or any(same(word, each) or people(word, each) for each in self.head)
-            or any(cosine(word, each) >= SIBLING for each in self.titled)
+            or any(cosine(word, each) >= SIBLING for each in titled(self.table))
         )
 
     def offers(self) -> bool:
@@ -340,6 +338,15 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _title(table: PTable) -> str:
+    return f"{table.title} {re.sub(r'[.][a-z]{2,5}(?= |$)|[._-]', ' ', table.file)}"
+
+
+def titled(table: PTable) -> list[str]:
+    """Return the words of title and file for their meaning, also with a capital: German nouns mean little without."""
+    return [form for word in re.findall(r"[^\W\d]{4,}", _title(table)) for form in (word.lower(), word.capitalize())]
 
 
 def _persons(table: PTable) -> list[PColumn]:
