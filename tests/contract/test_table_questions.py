@@ -734,13 +734,20 @@ V4,2024-10-01,Dog,High Street,Wilk,12.5,88
 FEES = "service,dog (£),cat (£)\nConsultation,48,42\nNeutering,210,98\n"
 INCOME = "income line,Jan,Feb,Mar,Apr\nSurgery,200,340,180,260\nGrooming,20,25,31,18\nDental,90,75,80,110\n"
 KIT = "item,site,price paid (£),supplier\nX-ray,Mill Lane,36200,Lumivet\nScanner,Mill Lane,23800,Lumivet\nCentrifuge,High Street,1150,Hemalab\n"
+ORDERS = "order,date,customer,quantity,unit price (EUR),status\nA1,2025-06-03,Lang,4,12.5,open\nA2,2025-06-20,Reiter,10,3,paid\nA3,2025-07-01,Lang,2,20,open\n"
 
 
 @pytest.fixture
 def clinic(tmp_path: Path) -> Path:
     folder = tmp_path / "clinic"
     folder.mkdir()
-    for name, text in (("visits.csv", CLINIC), ("fees.csv", FEES), ("income.csv", INCOME), ("kit.csv", KIT)):
+    for name, text in (
+        ("visits.csv", CLINIC),
+        ("fees.csv", FEES),
+        ("income.csv", INCOME),
+        ("kit.csv", KIT),
+        ("orders.csv", ORDERS),
+    ):
         (folder / name).write_text(text, "utf-8")
     return folder
 
@@ -754,13 +761,16 @@ def clinic(tmp_path: Path) -> Path:
         ("What was the total income in March?", "291"),
         ("How much did dental bring in from January to March?", "245"),
         ("What is the most expensive item?", "X-ray"),
+        ("What is the total amount of the open orders?", "90 EUR"),  # four at 12.5 and two at 20
+        ("What is the total unit price of the open orders?", ""),
+        ("What did we pay altogether to Lumavet?", "£60,000"),
     ],
 )
 def test_months_are_rows_and_values_are_no_other_tables_columns(
     bench: Workbench, own_library: Path, clinic: Path, question: str, short: str
 ) -> None:
     view = asked(bench, clinic, question)
-    assert (view.outcome, view.short) == ("answered", short)
+    assert (view.outcome, view.short) == ("answered" if short else "no_evidence", short)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def _of_each(question: str) -> tuple[str, ...]:
 def _bare(text: str) -> bool:
     """Return whether a part names neither a thing nor a measure: *and by how much?*"""
     asked = parse(text)
-    return re.fullmatch(rf"[是为有]?(?:多少|几)[钱{CLASSIFIERS}]?", text) is not None or (
+    return re.fullmatch(rf"[是为有]?(?:[高低多少大小长短]出?)?(?:多少|几)[钱{CLASSIFIERS}]?", text) is not None or (
         says_nothing(asked) and not asked.names
     )
 

@@ -62,8 +62,8 @@ _SAME = 0.7
 CLEAR = 0.55
 """Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
 _CHINESE = re.compile(
-    r"请问|一共|总共|合计|共有|共|总|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
-    rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
+    r"请问?|一共|总共|合计|共有|共|总|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
+    rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|全|整个?|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
     r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|列出|"
     r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|卖出?|售出?|拿|获得|多|少"
 )
@@ -81,6 +81,8 @@ def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = Fals
         said.DIFFERENCE.search(meant.text) and not compares
     ):
         return [meant.text]
+    if negated and any(each.value and each.start <= negated.start() < each.end for each in meant.found or ()):
+        negated = None  # 未付款 is a value
     if negated and not any(
         abs(each.start - negated.end()) < 12 and (not each.value or _flag(each.column)) for each in meant.found or ()
     ):
@@ -141,7 +143,8 @@ def _figures(rest: str) -> list[str]:
 def _known_figure(figure: str, meant: Meant, columns: Sequence[PColumn]) -> bool:
     if figure == str(said.count_of(meant.text)) or re.search(rf"\b{figure}(?:nd|rd|th)\b", meant.text):
         return True
-    return any(re.search(rf"(?<!\d){re.escape(figure)}(?!\d)", column.name) for column in columns)
+    names = [*(column.name for column in columns), meant.table.title, meant.table.file]
+    return any(re.search(rf"(?<!\d){re.escape(figure)}(?!\d)", name) for name in names)
 
 
 def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:

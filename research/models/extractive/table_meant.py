@@ -96,6 +96,7 @@ class Meant:
     def __init__(self, question: str, table: PTable) -> None:
         file = re.escape(table.file.partition(" › ")[0])
         self.text = re.sub(file, " ", question, flags=re.I).strip().rstrip("?？。.!")
+        self.text = re.sub(r"(?<=哪个)([年月])(?=\w)", r"\1 ", self.text)  # or 月销量 is one word
         self.table = table
         self.found = _chosen(self.text, table)
         self.limits = said.limits(self.text)

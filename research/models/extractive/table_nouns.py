@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from research.models.extractive.table_columns import same
 from research.models.extractive.table_reading import PColumn, PTable
+from research.models.extractive.table_units import is_money
+from research.text import has_cjk
 
 _NUMBERED = re.compile(
     r"(?:^|[\s_.-])(?:no|nr|num|number|id|code|key|bib|pos|position|index|#)\.?$|(?-i:(?<=[a-z])(?:Id|ID|No)$)|#$|"
@@ -20,6 +24,9 @@ _NOT_ADDED = re.compile(
 )
 """Names and units of columns whose figures are not added up."""
 _QUANTITY = frozenset("quantity qty unit piece copy count volume 数量 件数 销量 台数 份数 本数".split())
+
+PRICE_OF_ONE = re.compile(r"unit price|price (?:per|each|of one)|单价|每.价", re.I)
+"""Names of columns whose figures are of one piece."""
 
 
 def added(column: PColumn) -> bool:
@@ -63,6 +70,18 @@ def quantity(table: PTable) -> PColumn | None:
     """Return the one column that says how many pieces a row is about."""
     found = [column for column in figures(table) if _is_quantity(column) and added(column)]
     return found[0] if len(found) == 1 else None
+
+
+def with_amount(table: PTable) -> PTable:
+    """Return a table with the amount of each row, if it has a quantity and a price for one, and no amount of its own."""
+    pieces, prices = quantity(table), [each for each in figures(table) if PRICE_OF_ONE.search(each.said)]
+    money = [each for each in figures(table) if is_money(each.unit) and each not in prices]
+    if pieces is None or len(prices) != 1 or money or table.by_month:
+        return table
+    name = "金额" if has_cjk(pieces.name) else "amount"
+    amount = PColumn("amount", name, "number", prices[0].unit)
+    source = f"(SELECT *, {pieces.sql} * {prices[0].sql} AS amount FROM {table.name})"
+    return replace(table, name=source, columns=(*table.columns, amount))
 
 
 def _is_quantity(column: PColumn) -> bool:

@@ -26,11 +26,11 @@ from research.models.extractive.table_cover import CLEAR, DENIED, per_time, unco
 from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, GROUPED
 from research.models.extractive.table_measure import Measured
-from research.models.extractive.table_nouns import added, figures, names_a_row
+from research.models.extractive.table_nouns import PRICE_OF_ONE, added, figures, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.table_words import Limit
-from research.models.extractive.times import Period, periods
+from research.models.extractive.times import Period, month_of, periods
 from research.text import has_cjk
 
 Operation = Literal[
@@ -95,8 +95,13 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     """
     named = [table for table in tables if table.file.partition(" › ")[0].casefold() in question.casefold()]
     found = {table: plan for table in named or tables if table.rows and (plan := _Planner(question, table).read())}
-    by_month = {table.file for table, plan in found.items() if table.by_month and not getattr(plan, "unread", ())}
-    read = [plan for table, plan in found.items() if table.by_month or table.file not in by_month]
+    of_months = {table.file: found.get(table) for table in named or tables if table.by_month}
+    said_so = {file for file, plan in of_months.items() if plan and not getattr(plan, "unread", ())}
+    read = [
+        plan
+        for table, plan in found.items()
+        if table.by_month or not (table.file in said_so or (table.file in of_months and isinstance(plan, Doubt)))
+    ]
     spoken = _columns_said(question, named or tables)
     read = [
         each
@@ -112,14 +117,16 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     return plans[0]
 
 
-def _columns_said(question: str, tables: Sequence[PTable], chosen: Sequence[Filter] = ()) -> set[str]:
+def _columns_said(question: str, tables: Sequence[PTable], chosen: Sequence[Filter] | None = None) -> set[str]:
     """Return the words of a question that name columns of figures: a salary is no revenue where another table has one.
 
-    Those of the values `chosen` do too.
+    With the values `chosen`, those of all columns and of these values.
     """
-    found = {word for each in chosen for word in words_of(question[each.start : each.end])}
-    owned = {own for table in tables for column in figures(table) for own in column.words if own not in GENERIC}
-    return found | {word for word in words_of(question) if any(same(word, own) for own in owned)}
+    found = {word for each in chosen or () for word in words_of(question[each.start : each.end])}
+    columns = [column for table in tables for column in (table.columns if chosen is not None else figures(table))]
+    owned = {own for each in columns if not month_of(each.name) for own in each.words if own not in GENERIC}
+    asked = [word for word in words_of(question) if word not in GENERIC]
+    return found | {word for word in asked if any(same(word, own) for own in owned)}
 
 
 class _Planner(Measured):
@@ -327,7 +334,9 @@ class _Planner(Measured):
             return "median", "MEDIAN"
         if mean:
             return "mean", "AVG"
-        if said.SUM.search(text) and (plain or _TOTALLED.search(measure.name)):
+        if said.SUM.search(text) and (
+            plain or (_TOTALLED.search(measure.name) and not PRICE_OF_ONE.search(measure.said))
+        ):
             return "sum", "SUM"
         if said.SUM.search(text) and not said.SUM.search(measure.name) and not ranked:
             return None, ""  # temperatures and grades have no total

@@ -81,7 +81,7 @@ class PTable(Struct, frozen=True):
     @property
     def by_month(self) -> bool:
         """Whether it was a table with a column for each month."""
-        return self.name.startswith("(")
+        return " UNION ALL " in self.name
 
     @property
     def times(self) -> list[PColumn]:
@@ -109,8 +109,8 @@ def tables(text: str) -> list[PTable]:
     """Return the tables that the tool describes."""
     found = []
     matches = list(_TABLE.finditer(text))
-    for match, following in zip(matches, [*matches[1:], None], strict=True):
-        body = text[match.end() : following.start() if following else len(text)]
+    for match, end in zip(matches, [*(each.start() for each in matches[1:]), len(text)], strict=False):
+        body = text[match.end() : end]
         columns = tuple(filter(None, map(_column, body.splitlines())))
         rows = int((match["rows"] or "0").replace(",", ""))
         found += _long(PTable(match["name"], match["file"], match["title"] or "", rows, columns))

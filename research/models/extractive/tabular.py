@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.question import parse
 from research.models.extractive.spelling import spelt
-from research.models.extractive.table_nouns import added
+from research.models.extractive.table_nouns import added, with_amount
 from research.models.extractive.table_plan import Doubt, Plan, planned
 from research.models.extractive.table_reading import PTable, Rows, asked_of, figure, ran, result_of, tables
 from research.models.extractive.table_sql import LISTED, statement
@@ -37,7 +37,7 @@ def solved(evidence: Evidence, acting: bool, *, near: bool = False) -> Verdict |
     if step is None:
         action = Action("query", {"about": question}, "Look which tables fit.")
         return Verdict(parse(question), actions=(action,)) if acting and not evidence.lessons else None
-    described = [table for table in tables(step.text) if table.file != _WORLD] if step.ok else []
+    described = [with_amount(table) for table in tables(step.text) if table.file != _WORLD] if step.ok else []
     if found := _answered(evidence, question, described, acting, near):
         return found
     values = {value for table in described for column in table.of_type("text") for value in column.values}
