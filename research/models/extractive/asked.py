@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.names import is_country, key, names, starts_sentence
-from research.models.extractive.table_words import count_of
+from research.models.extractive.table_words import CLASSIFIERS, count_of
 from research.models.extractive.words import filler, readable
 from research.text import STOP_WORDS, content_tokens, has_cjk
 
@@ -245,9 +245,16 @@ def _items(text: str) -> list[str]:
 
 def _says_something(piece: str) -> bool:
     """Return whether a piece names or asks more than *give me both numbers*."""
+    if how_much(piece):
+        return False
     asks = _ASKS.search(piece) is not None
     content = [token for token in content_tokens(piece) if token not in filler() and not token.isdigit()]
     return bool(asks or named(piece) or len(content) > (0 if _POSSESSIVE.match(piece) else 1))
+
+
+def how_much(text: str) -> bool:
+    """Return whether a Chinese text only asks how much, of what is said before it: 高多少, 多少钱."""
+    return re.fullmatch(rf"\W*[是为有]?(?:[高低多少大小长短]出?)?(?:多少|几)[钱{CLASSIFIERS}]?\W*", text) is not None
 
 
 def _asked(text: str, *, assignment: bool) -> Asked:

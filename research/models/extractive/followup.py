@@ -22,6 +22,9 @@ _REFERS = re.compile(
     re.I,
 )
 """Words that refer to something mentioned before."""
+_OF_SEVERAL = ("them", "they", "their", "他们", "她们")
+_CITY = re.compile(r"\b(?:capital|city|town)\b", re.I)
+"""Matches a question for a place in which something is *there*."""
 _GOES_ON = re.compile(
     r"^\W*(?:(?:and|but|then|what about|how about|what of)\b[ ,]*)+|^\W*(?:那么|那|而|还有)|呢(?=\W*$)", re.I
 )
@@ -31,7 +34,7 @@ _ENDS = re.compile(rf"{SUPERLATIVE.pattern}|{_COMPARES.pattern}", re.I)
 _BEFORE = "for|of|in|at|by|from|with"
 _INSTEAD = re.compile(
     rf"^\W*(?:and|but|what about|how about) (?P<before>{_BEFORE}) (?P<en>[a-z][\w' -]{{1,40}}?)\W*$|"
-    r"^\W*那么?(?P<zh>\w{1,10})呢\W*$",
+    r"^\W*(?:那么?)?(?P<zh>\w{1,10})呢\W*$",
     re.I,
 )
 """Matches a follow-up that only names another thing: *and for vacuum cleaners?*"""
@@ -95,6 +98,10 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
         return _changed(before, earlier.names or ([about[1]] if about else []), text, asked)
     pronoun = _REFERS.search(text)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
+    if pronoun and len(earlier.names) > 1 and pronoun[0].lower() in _OF_SEVERAL:
+        thing = ", ".join(earlier.names)
+    if pronoun and pronoun["where"] and _CITY.search(before):
+        thing = next(iter(_BOLD.findall(answer)), thing)
     if thing and pronoun:
         return _REFERS.sub(lambda match: _put(match, thing, before), text)
     other = _INSTEAD.match(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from research.models.extractive import chinese
-from research.models.extractive.asked import asks, parts_of
+from research.models.extractive.asked import asks, how_much, parts_of
 from research.models.extractive.composing import called
 from research.models.extractive.followup import refers, says_nothing
 from research.models.extractive.grounding import weighs_only
@@ -17,7 +17,6 @@ from research.models.extractive.meaning import masked
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE, YEAR
 from research.models.extractive.places import mentions, usual
 from research.models.extractive.question import Question, Target, parse
-from research.models.extractive.table_words import CLASSIFIERS
 from research.text import content_tokens, has_cjk
 
 if TYPE_CHECKING:
@@ -122,9 +121,7 @@ def _of_each(question: str) -> tuple[str, ...]:
 def _bare(text: str) -> bool:
     """Return whether a part names neither a thing nor a measure: *and by how much?*"""
     asked = parse(text)
-    return re.fullmatch(rf"[是为有]?(?:[高低多少大小长短]出?)?(?:多少|几)[钱{CLASSIFIERS}]?", text) is not None or (
-        says_nothing(asked) and not asked.names
-    )
+    return how_much(text) or (says_nothing(asked) and not asked.names)
 
 
 def _separate(question: str, parts: Sequence[str]) -> bool:

@@ -31,6 +31,10 @@ def settled(found: Verdict) -> Verdict:
         return found
     if fact := _stated(q, [*(finding.fact for finding in found.findings), *found.closest]):
         return Verdict(q, findings=(Finding(fact.subject, Target(fact.label), fact),), holds=True)
+    if (one := _there(q, [*(finding.fact for finding in found.findings), *found.closest])) is not None:
+        return Verdict(
+            q, findings=(Finding(one.subject, Target(one.label), one),), holds=not one.value.startswith("0 ")
+        )
     if not found.findings:
         return found
     compared = q.operation == "compare" and COMPARATIVE.search(q.text.lower())
@@ -57,6 +61,26 @@ def _stated(q: Question, facts: Sequence[Fact]) -> Fact | None:
             if said == asked or (left and said == left):
                 return fact
     return None
+
+
+def _there(q: Question, facts: Sequence[Fact]) -> Fact | None:
+    """Return the line with the size of what a question asks whether a country has: *Does Bolivia have a coastline?*"""
+    held = _HAS.fullmatch(q.text)
+    names = {name for each in mentions(q.text) for name in each.names}
+    if held is None or len(names) != 1:
+        return None
+    asked = {*content_tokens(held["en"] or held["zh"])}
+    for fact in (each for each in facts if each.subject in names and each.quantity and not each.cut):
+        if asked and asked <= {*content_tokens(f"{fact.label} {chinese.label(bare(fact.label))}")}:
+            return fact
+    return None
+
+
+_HAS = re.compile(
+    r"\W*(?:does|do|has)\s.{2,40}?\shave (?:an?y?\s)?(?P<en>[a-z ]{3,30})\W*|.{2,12}?(?:有没有|有)(?P<zh>\w{2,8}?)吗?\W*",
+    re.I,
+)
+"""Matches a question whether a country has something."""
 
 
 def asks_whether(question: str) -> bool:

@@ -484,6 +484,10 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
     return lines
 
 
+_TIMES_OF = re.compile(r"\bis how many times\b|是.{1,30}的.{0,3}[几多]少?倍", re.I)
+"""Matches what asks how many times the second thing the first one is."""
+
+
 def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> list[str]:
     """Return the sum or mean, or for two figures the difference and ratio, with the marks of what they are calculated from."""
     facts = [finding.fact for finding in findings]
@@ -502,7 +506,8 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
         gap = written(abs(values[0] - values[1]), amounts, w, label, points=True)
         lines.append(w["difference"].format(d=f"**{gap}**", **named) + marks)
         if has_ratio(amounts):
-            (more, a), (less, b) = sorted(zip(values, (each.subject for each in findings), strict=True), reverse=True)
+            pairs = [*zip(values, (each.subject for each in findings), strict=True)]
+            (more, a), (less, b) = pairs if _TIMES_OF.search(q.text) and values[1] else sorted(pairs, reverse=True)
             ratio = w["times"].format(r=plain(rounded(more / less, 2)))
             lines.append(w["as_many"].format(a=a, b=b, r=ratio, label=label) + marks)
     return [*lines, *_years({finding.subject: year_of(finding.fact) for finding in findings}, w)]
