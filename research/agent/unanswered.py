@@ -24,7 +24,9 @@ def without_sources(run: Run, outcome: Outcome, words: str) -> str:
     )
     if lines:
         parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
-    parts += _quoted("own_words", without_marks(words), language)
+    refusal = parts[0].partition("**")[2].partition("**")[0]  # which the model's own words need not repeat
+    own = without_marks(words)
+    parts += _quoted("own_words", "" if refusal and own.startswith(f"**{refusal}**") else own, language)
     return "\n\n".join(parts)
 
 

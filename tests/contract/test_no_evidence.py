@@ -87,3 +87,9 @@ def test_the_offline_model_completes_with_any_set_of_tools(
     )
     assert view.status == "completed"
     assert view.outcome == ("tool_errors" if tools == ("scholar",) else "no_evidence")
+
+
+def test_a_limit_reached_before_anything_was_read_is_named_as_the_cause(bench: Workbench) -> None:
+    view = research.run("How large is Mongolia?", workbench=bench, budget=research.Budget(tokens=300))
+    assert view.outcome == "tokens"
+    assert view.answer.count("No answer found") == 1
