@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from research._util.amounts import plain, rounded
 from research.models.extractive.table_columns import is_flag
@@ -63,8 +63,10 @@ _WORDS = {
         "has": "{c} {v}",
         "any": " or ",
         "empty": "empty",
+        "blank": "nothing under {c}",
         "join": ", ",
         "table": "Result",
+        "first": ", the first {k} of {all}",
         "figures": "the figures",
         "in_percent": "change in percent",
         "difference": "difference",
@@ -116,8 +118,10 @@ _WORDS = {
         "has": "{c}为{v}",
         "any": "或",
         "empty": "空",
+        "blank": "{c}为空",
         "join": "、",
         "table": "结果",
+        "first": "（{all}项中的前{k}项）",
         "figures": "数值",
         "in_percent": "变化百分比",
         "difference": "差额",
@@ -148,17 +152,17 @@ def tabular(found: TableAnswer, language: str, question: str) -> list[str]:
         plan.operation == "rank" and len(rows.rows) <= _TOLD
     )
     if not told and (len(rows.rows) > 1 or plan.operation == "list"):
-        paragraphs.append(f"### {w['table']}\n\n" + "\n".join(said.table()))
+        alone = plan.operation == "rank" and not (plan.filters or plan.periods or plan.limits)
+        more = plan.group.different if alone and plan.group else 0
+        part = w["first"].format(k=len(rows.rows), all=more) if more > len(rows.rows) else ""
+        paragraphs.append(f"### {w['table']}{part}\n\n" + "\n".join(said.table()))
     return paragraphs
 
 
 class _Sentences:
     def __init__(self, found: TableAnswer, language: str, question: str) -> None:
-        self.question = question
-        self.plan, self.rows = found.plan, found.rows
-        self.w = _WORDS[language]
-        self.language = language
-        self.n = found.rows.n
+        self.question, self.language, self.w = question, language, _WORDS[language]
+        self.plan, self.rows, self.n = found.plan, found.rows, found.rows.n
 
     def head(self) -> list[str]:
         """Return the sentences that answer."""
@@ -270,12 +274,6 @@ class _Sentences:
     def _listed(self, rows: Sequence[Sequence[str]]) -> str:
         return self.w["join"].join(f"{self._name(row[0])} {self._value(row[-1])}" for row in rows)
 
-    def _which(self) -> str:
-        measure = self.plan.measure
-        if measure is not None and measure.type in ("date", "year"):
-            return self.w["latest" if self.plan.most else "earliest"]
-        return self.w["highest" if self.plan.most else "lowest"]
-
     def _plain(self) -> str:
         """Return what is ranked; `the highest highest temperature` is said once."""
         if self.plan.measure is not None and self.plan.aggregate in ("MAX", "MIN"):
@@ -284,7 +282,12 @@ class _Sentences:
 
     def _rank(self) -> list[str]:
         plan, rows = self.plan, self.rows.rows
-        values = {"which": self._which(), "what": self._plain(), "where": self._where(), "n": self.n}
+        values = {
+            "which": _which(self.plan, self.question, self.w),
+            "what": self._plain(),
+            "where": self._where(),
+            "n": self.n,
+        }
         if plan.many < 0:
             assert plan.group
             return [_upper(self.w["groups"].format(group=plan.group.said, rows=self._listed(rows), **values))]
@@ -309,7 +312,9 @@ class _Sentences:
 
     def _count(self) -> list[str]:
         plan, value, times = self.plan, self.rows.rows[0][0], _times(self.plan, self.language)
-        of = [*(self.w["has"].format(c=name, v=each) for name, each in self._chosen().items()), *self._limits()]
+        chosen = self._chosen().items()
+        of = [self.w["blank" if each == self.w["empty"] else "has"].format(c=name, v=each) for name, each in chosen]
+        of += self._limits()
         said = self.w["distinct" if plan.group else "count_of" if of else "count"].format(
             value=value,
             **(_ONE if value == "1" else _SEVERAL),
@@ -396,10 +401,23 @@ class _Sentences:
         if plan.group is None:
             return [_upper(self.w["grew_all"].format(**values))]
         key = "grew_top" if len(rows) > 1 else "grew"
-        head = _upper(self.w[key].format(name=self._name(row[0]), which=self._which(), **values))
+        head = _upper(
+            self.w[key].format(name=self._name(row[0]), which=_which(self.plan, self.question, self.w), **values)
+        )
         others = [each for each in rows if each is not row][:3]
         listed = self.w["join"].join(f"{self._name(each[0])} {tidy(figure(each[-1]) or 0.0)}%" for each in others)
         return [head, *([self.w["next"].format(what=self.w["in_percent"], rows=listed, n=self.n)] if others else [])]
+
+
+def _which(plan: Plan, question: str, w: Mapping[str, str]) -> str:
+    """Return the end of a ranking: the latest date, the most hives, the highest price."""
+    measure, group = plan.measure, plan.group
+    if measure is not None and measure.type in ("date", "year"):
+        return w["latest" if plan.most else "earliest"]
+    single = group is not None and plan.table.unique(group) and measure is not None and not measure.unit
+    if single and re.search(r"\b(?:most|fewest)\b", question.lower()):
+        return "the most" if plan.most else "the fewest"
+    return w["highest" if plan.most else "lowest"]
 
 
 def _times(plan: Plan, language: str) -> str:
