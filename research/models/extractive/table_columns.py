@@ -186,7 +186,7 @@ def filters(text: str, table: PTable) -> list[Filter] | None:
 def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> list[Filter]:
     """Return the values of a column of which a question has a part.
 
-    One value of which it has two words and half, at least: *cold store unit*.  Or those that begin with a name of it, if
+    Those of which it has two words and half, at least, and apart from each other: *cold store unit*.  Or those that begin with a name of it, if
     no other does: *Venlo* of `Venlo Trade Port`.
     """
     if any(each.column is column for each in kept) or has_cjk(text):
@@ -199,8 +199,13 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> list[Filter]
         if len(named) > 1 and 2 * len(named) >= len(own):
             held[value] = [match for match, said in words if own.intersection(said)]
     best = [value for value in held if len(held[value]) == max(map(len, held.values()))]
-    if best:
-        return [Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())] if len(best) == 1 else []
+    if len(best) == 1:
+        return [Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())]
+    if best:  # *the acacia or the linden jar*: each has a word that no other one has
+        own = {
+            each: [match for match in held[each] if sum(match in held[other] for other in best) == 1] for each in best
+        }
+        return [Filter(column, each, *own[each][0].span()) for each in best] if all(own.values()) else []
     found = []
     for match, _ in words:
         begun = [each for each in column.values if re.match(rf"{match.group()}(?!{_LETTER})", each)]

@@ -158,6 +158,7 @@ def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     short = {unit_of(column.unit) for column in columns if column.unit}
     units += [word for word in words_of(meant.text) if unit_of(word) in short]
     counted = [word for word in meant.noun()[:1] if meant.names_rows(word)]
+    counted += [word for each in meant.found or () for word in words_of(each.value)]
     return [*names, *units, *counted, *names_of_rows(meant.table)]
 
 

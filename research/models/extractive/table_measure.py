@@ -25,6 +25,13 @@ class Measured(Meant):
         counted = noun and COUNTED.search(self.text) and not self._named_by(noun[0])
         if counted and (self.names_rows(noun[0]) or self.different()):
             return None, 0.0
+        if (
+            self.table.by_month
+        ):  # whose rows are no things that could be counted, but the months in which something is so
+            if noun[:1] == ["month"]:
+                return None, 0.0
+            found_in = best(words, columns, self._beside(words))
+            return (columns[0], found_in.score if found_in else 0.5) if columns else (None, 0.0)
         if self.wide:
             by = self._by_degree(words) if self.degree and not said.GROWTH.search(self.text) else (None, 0.0)
             return by if by[0] else self._of_years(words)
@@ -48,8 +55,6 @@ class Measured(Meant):
         if said.GROWTH.search(self.text) and len(columns) == 1 and all(map(said.calculates, words)):
             return columns[0], 0.5  # `which region grew fastest` of a table with one figure
         found_best = best(words, columns, self._beside(words))
-        if found_best is None and len(columns) == 1 and self.table.by_month:
-            return columns[0], 0.5  # what is in the cells of such a table needs no name
         return (found_best.column, found_best.score) if found_best else (None, 0.0)
 
     def _of_years(self, words: Sequence[str]) -> tuple[PColumn | None, float]:

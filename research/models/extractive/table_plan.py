@@ -376,7 +376,8 @@ class _Planner(Measured):
             return (means[0][0], ">" if means[0][1] else "<") if len(means) == 1 else (None, "")
         fitting = _fitting(self, limit)
         match = best(_words_near(self, limit), fitting or self.figures)
-        column = match.column if match else fitting[0] if len(fitting) == 1 else measure
+        only = self.figures[0] if len(self.figures) == 1 else None
+        column = match.column if match else fitting[0] if len(fitting) == 1 else measure or only
         return column, limit.sign
 
 
