@@ -17,10 +17,10 @@ from research.citations.derived import OPERATIONS, compare, denied, derive, inpu
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
-from research.citations.naming import Named, match_date, match_name, named_by
+from research.citations.naming import Named, match_date, match_name, named_by, other_person
 from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, denies, forms, of_some, stated, tokens_of
+from research.citations.verbatim import QUOTES, Sentence, compared, contains, denies, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -163,6 +163,8 @@ class _Checker:
             return verbatim
         if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else row, pages):
             return found
+        if not verbatim and (found := _other_person(plain, pages)):
+            return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
         return found or _Found("unverified", self._printed_only(said), {}, said.text)
@@ -184,6 +186,7 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
     same: dict[int, str] = {}
     other: dict[int, str] = {}
     figures: list[str] = []
+    loose = False
     quoted = claim.lstrip()[:1] in tuple(QUOTES)
     some = of_some(claim) if says("duty", claim) else claim  # `Pilots must rest` is said of all pilots
     for page in pages:
@@ -192,18 +195,21 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
             asked.append((tokens_of(some), [each for each in page.sentences if each.begins(some)]))
         for form, said in asked:
             for sentence, figure in compared(form, said):
+                loose = loose or sentence.later
                 if figure is not None:
                     other.setdefault(page.n, sentence.whole or sentence.text)
                     figures.append(figure)
                 elif quoted or not sentence.quoted:
                     same.setdefault(page.n, sentence.whole or sentence.text)
+    if loose and len({*figures, *(("",) if same else ())}) > 1:  # each may be of another subject
+        return None
     if same:
         return _Found("supported", (VERBATIM,), same)
     if denied_by := {
         page.n: each.text for page in pages for each in page.sentences if each.begins(claim) and denies(claim, each)
     }:
         return _Found("contradicted", (because("the source says the opposite"),), denied_by)
-    if other:
+    if other and not any(contains(page.lines, claim) for page in pages):
         reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
         return _Found("contradicted", (reason,), other)
     return None
@@ -236,6 +242,16 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
         else because("the source gives {figure}", figure=named.value.strip())
     )
     return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
+
+
+def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
+    """Return the contradiction of a claim by sentences that name one other person in the same place."""
+    said = [(page.n, each) for page in pages for each in page.sentences]
+    found = [(person, n, each.whole or each.text) for n, each in said if (person := other_person(claim, each))]
+    if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):
+        return None
+    reason = because("the source gives {figure}", figure=found[0][0])
+    return _Found("contradicted", (reason,), {n: line for _, n, line in found})
 
 
 def rowed(claim: str, context: str) -> str:
