@@ -314,7 +314,7 @@ def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
         return None
     (figure,), (cell,) = found.figures, found.cells
     same = [each for each in cells if (each.names, each.label) == (cell.names, cell.label) and not said.years]
-    earlier = len({each.year for each in same}) > 1 and (has_cjk(said.text) or not says("now", said.text))
+    earlier = len({each.year for each in same}) > 1 and not (has_cjk(said.text) or says("now", said.text))
     if earlier or not all(_differs(figure, each.quantity) for each in (cell, *same)):
         return None
     reason = because("the source gives {figure}", figure=cell.quantity.written)

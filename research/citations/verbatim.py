@@ -35,6 +35,7 @@ QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
 _CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,500})")
 _AND = re.compile(r" and (?=[a-z])")
+_FIGURE_LAST = re.compile(r"\d\D{0,3}$")
 _OPENED = re.compile(r"[(（][^)）]*$")
 _COMMA = re.compile(r"[，；]|[,;](?!\d)")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
@@ -223,8 +224,8 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
                     Sentence(f"{each}{clause}", sentence, later=True)
                     for each in dict.fromkeys((dated, "" if dated == before else dated))
                 )
-        ended = any(each.end == len(clause) for each in quantities(clause))
-        alone = alone and ended and says("is", clause) and not (reserved(clause) or says("season", clause))
+        ended = _FIGURE_LAST.search(clause)
+        alone = alone and bool(ended) and says("is", clause) and not (reserved(clause) or says("season", clause))
 
 
 def _year(clause: str, year: str) -> str:
@@ -333,7 +334,7 @@ def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or reserved(text):
         return False
     before, behind = (reading[at - 1].text if at else "", reading[at + 1].text if at + 1 < len(reading) else "")
-    year = re.fullmatch(r"[12]\d{3}", theirs.text) and re.fullmatch(r"[12]\d{3}", mine.text)
+    year = all(re.fullmatch(r"[12]\d{3}", each.text) for each in (mine, theirs)) and not has_cjk(behind)
     scaled = theirs.text[-1:].isalpha() and mine.text[-1:].isalpha()  # `412 million`
     money = any(each.unit and each.start < theirs.end - len(theirs.text) < each.end for each in quantities(text))
     named = (
