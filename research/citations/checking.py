@@ -186,30 +186,28 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
     same: dict[int, str] = {}
     other: dict[int, str] = {}
     figures: list[str] = []
-    loose = False
     quoted = claim.lstrip()[:1] in tuple(QUOTES)
     some = of_some(claim) if says("duty", claim) else claim  # `Pilots must rest` is said of all pilots
     for page in pages:
         asked = [(form, page.sentences) for form in forms(claim, page.title)]
         if some != claim:
             asked.append((tokens_of(some), [each for each in page.sentences if each.begins(some)]))
-        for form, said in asked:
-            for sentence, figure in compared(form, said):
-                loose = loose or sentence.later
-                if figure is not None:
-                    other.setdefault(page.n, sentence.whole or sentence.text)
-                    figures.append(figure)
-                elif quoted or not sentence.quoted:
-                    same.setdefault(page.n, sentence.whole or sentence.text)
-    if loose and len({*figures, *(("",) if same else ())}) > 1:  # each may be of another subject
-        return None
+        found = [each for form, said in asked for each in compared(form, said)]
+        if len({figure for _, figure in found}) > 1 and any(each.later for each, _ in found):
+            continue  # each may be of another subject
+        for sentence, figure in found:
+            if figure is not None:
+                other.setdefault(page.n, sentence.whole or sentence.text)
+                figures.append(figure)
+            elif quoted or not sentence.quoted:
+                same.setdefault(page.n, sentence.whole or sentence.text)
     if same:
         return _Found("supported", (VERBATIM,), same)
     if denied_by := {
         page.n: each.text for page in pages for each in page.sentences if each.begins(claim) and denies(claim, each)
     }:
         return _Found("contradicted", (because("the source says the opposite"),), denied_by)
-    if other and not any(contains(page.lines, claim) for page in pages):
+    if len(set(figures)) == 1 and not any(contains(page.lines, claim) for page in pages):
         reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
         return _Found("contradicted", (reason,), other)
     return None
@@ -246,7 +244,9 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
 
 def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
     """Return the contradiction of a claim by sentences that name one other person in the same place."""
-    said = [(page.n, each) for page in pages for each in page.sentences]
+    said = [
+        (page.n, each) for page in pages for each in page.sentences if each.text[:2] == claim[:2] and has_cjk(claim)
+    ]
     found = [(person, n, each.whole or each.text) for n, each in said if (person := other_person(claim, each))]
     if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):
         return None

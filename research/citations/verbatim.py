@@ -207,12 +207,14 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
     cuts = list(_COMMA.finditer(sentence))
     starts, ends = [0, *(each.end() for each in cuts)], [*(each.start() for each in cuts), len(sentence)]
     clauses = [sentence[start:end].rstrip("。；") for start, end in zip(starts, ends, strict=True)]
-    sound = [bool(re.search(r"\d", each)) or not (reserved(each) or says("denied", each)) for each in clauses]
+    plain = [bool(re.search(r"\d", each)) or not (reserved(each) or says("denied", each)) for each in clauses]
+    sound = [own and not says("contrast", each) for own, each in zip(plain, clauses, strict=True)]
     alone, before = True, year
     for at, (clause, following) in enumerate(pairwise([*clauses, ""])):
         year, begin = _year(clause, year), sentence[: ends[at]]
         condition = says("then", following) or (says("bound", clause) and not says("duty", clause))
-        follows = pattern("is").match(following) or says("back", following) or not all(sound[at + 1 :])
+        changed = _YEAR.match(following) and not _YEAR.search(begin)
+        follows = changed or pattern("is").match(following) or says("back", following) or not all(sound[at + 1 :])
         if not (following and (condition or follows)) and not _open(begin) and not _OPENED.search(begin):
             dated = "" if _YEAR.search(clause) else year
             if following:
