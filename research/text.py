@@ -52,6 +52,13 @@ def segment(text: str) -> str:
     return _CJK_RUN.sub(lambda run: f" {' '.join(rjieba.cut_for_search(run.group()))} ", text)
 
 
+def is_word(text: str) -> bool:
+    """Return whether a Chinese text is in the dictionary, and no name of a person."""
+    import rjieba
+
+    return rjieba.has_word(text) and not rjieba.tag(text)[0][1].startswith("nr")
+
+
 @lru_cache(maxsize=65_536)
 def tokens(text: str) -> tuple[str, ...]:
     """Return lower-case words without accents, plurals as singulars; Chinese is split into words."""

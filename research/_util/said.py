@@ -26,6 +26,11 @@ def speaking(language: str) -> Iterator[None]:
         _LANGUAGE.reset(token)
 
 
+def spoken() -> str:
+    """Return the language that `say` speaks."""
+    return _LANGUAGE.get()
+
+
 def say(text: str, /, **values: object) -> str:
     """Return a text in the language of the run, with its `{slots}` filled as `str.format` does.
 

@@ -6,11 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from research._util.said import say
+from research._util.said import say, spoken
 from research.auditing.trial import score, to_fix
 from research.auditing.words import STATES, VERDICTS
-from research.events.audit import FAILS, HOLDS, OPEN, READ, AuditedSource, AuditedStatement, Miscount, TrialVerdict
-from research.text import clip, has_cjk
+from research.events.audit import (
+    FAILS,
+    HOLDS,
+    OPEN,
+    READ,
+    AuditedSource,
+    AuditedStatement,
+    Miscount,
+    Opinion,
+    TrialVerdict,
+)
+from research.text import clip
 
 _FIRST = 3
 _SIGNS: Mapping[TrialVerdict, str] = {
@@ -78,8 +88,16 @@ class Record(Struct, frozen=True):
         """Return the sources and the statements that are not to be fixed first, in the language that is spoken."""
         sources = self.by_number
         read = sum(each.state in READ for each in sources.values())
-        links = [say("{read} of {all} sources were read.", read=read, all=len(sources)), "", *_links(sources)]
-        sums = [f"- “{_plain(each.text)}”: {_plain(each.reason)}" for each in self.miscounts]
+        how_many = (
+            say("{read} of {all} sources were read.", read=read, all=len(sources))
+            if read < len(sources)
+            else say("All sources were read: {number}.", number=read)
+        )
+        links = [how_many, "", *_links(sources)]
+        sums = [
+            f"- {say('{name}: {reason}', name=f'“{_plain(each.text)}”', reason=_plain(each.reason))}"
+            for each in self.miscounts
+        ]
         parts = [
             *_section(say("Sources"), links if sources else ()),
             *self._group(say("Wrong"), FAILS),
@@ -97,7 +115,7 @@ class Record(Struct, frozen=True):
         lines = [_line(each, self.by_number) for each in group if each not in self.first]
         if lines and (above := len(group) - len(lines)):
             lines.insert(0, f"{say('Listed under “Fix first”: {number}.', number=above)}\n")
-        return _section(f"{title} ({len(group)})", lines)
+        return _section(say("{title} ({number})", title=title, number=len(group)), lines)
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
@@ -105,15 +123,19 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _to_fix(first: Sequence[AuditedStatement], sources: Mapping[int, AuditedSource]) -> list[str]:
+    said = (
+        (f"“{_plain(each.text)}”{_marks(each, sources)}", say(VERDICTS[each.verdict]), _why(each)) for each in first
+    )
     return [
-        f"{place}. “{_plain(each.text)}”{_marks(each, sources)} – {say(VERDICTS[each.verdict])}. {_why(each)}".rstrip()
-        for place, each in enumerate(first, 1)
+        f"{place}. {say('{text} – {verdict}. {why}', text=text, verdict=verdict, why=why)}".rstrip()
+        for place, (text, verdict, why) in enumerate(said, 1)
     ]
 
 
 def _line(each: AuditedStatement, sources: Mapping[int, AuditedSource]) -> str:
     text = f"- {_SIGNS[each.verdict]} {_plain(each.text)}{_marks(each, sources)}"
-    return f"{text} – *{say(VERDICTS[each.verdict])}*. {_why(each)}".rstrip()
+    verdict = f"*{say(VERDICTS[each.verdict])}*"
+    return say("{text} – {verdict}. {why}", text=text, verdict=verdict, why=_why(each)).rstrip()
 
 
 def _why(each: AuditedStatement) -> str:
@@ -121,11 +143,11 @@ def _why(each: AuditedStatement) -> str:
     said = [each.reason, each.correction]
     if each.verdict in ("supported", "calculated") and each.quote:
         said = [f"“{clip(' '.join(each.quote.split()), 300)}”", each.reason if each.found else ""]
-    return " ".join(_sentence(_plain(text)) for text in said if text)
+    return ("" if spoken() == "zh" else " ").join(_sentence(_plain(text)) for text in said if text)
 
 
 def _sentence(text: str) -> str:
-    stop = "。" if has_cjk(text[-1:]) else "."
+    stop = "。" if spoken() == "zh" else "."
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "。", "”")) else stop)
 
 
@@ -152,10 +174,14 @@ def _disagreements(statements: Sequence[AuditedStatement], sources: Mapping[int,
         if each.opinions:
             lines.append(f"- {_plain(each.text)}")
             lines += [
-                f"    - {_plain(sources[o.source].name)}: {say(VERDICTS[o.verdict])}. “{_plain(clip(o.quote, 300))}”"
+                f"    - {say('{name}: {reason}', name=_plain(sources[o.source].name), reason=_opinion(o))}"
                 for o in each.opinions
             ]
     return lines
+
+
+def _opinion(each: Opinion) -> str:
+    return f"{_sentence(say(VERDICTS[each.verdict]))}{'' if spoken() == 'zh' else ' '}“{_plain(clip(each.quote, 300))}”"
 
 
 def _plain(text: str) -> str:

@@ -8,12 +8,14 @@ from math import isclose, sqrt
 
 from msgspec.structs import replace
 
-from research._util.said import say
+from research._util.said import say, spoken
 from research._util.sentences import sentences
+from research.auditing.words import STATES
 from research.citations import without_marks
 from research.citations.closest import closest
 from research.citations.labelled import told
 from research.citations.marks import Statement
+from research.citations.reasons import told as why
 from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
 from research.quantities import Quantity, quantities
 from research.text import clip, line_tokens
@@ -48,7 +50,7 @@ def judged(
         statement.context,
         statement.numbers,
         clip(best.quote, QUOTED) if best else "",
-        _why_not(unread) if verdict == "not_checkable" else best.reason if best else "",
+        _why_not(unread) if verdict == "not_checkable" else why(best, spoken()) if best else "",
         _correction(text, verdict, best),
         best.by if best else "",
         found=best.n if best and found else 0,
@@ -66,7 +68,7 @@ def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -
     if share < _NEAR or not line_tokens(goal) & line_tokens(passage):
         return found
     said = say("the closest passage is in “{title}”: “{passage}”", title=title, passage=clip(passage, QUOTED))
-    return replace(found, reason="; ".join(filter(None, [found.reason, said])))
+    return replace(found, reason=say("; ").join(filter(None, [found.reason, said])))
 
 
 def _verdict(citation: Citation) -> TrialVerdict:
@@ -74,7 +76,10 @@ def _verdict(citation: Citation) -> TrialVerdict:
 
 
 def _why_not(unread: Sequence[AuditedSource]) -> str:
-    return "; ".join(f"{clip(each.name, 80)}: {each.reason or each.state.replace('_', ' ')}" for each in unread[:5])
+    return say("; ").join(
+        say("{name}: {reason}", name=clip(each.name, 80), reason=each.reason or say(STATES[each.state]))
+        for each in unread[:5]
+    )
 
 
 def _correction(text: str, verdict: TrialVerdict, best: Citation | None) -> str:

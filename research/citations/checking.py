@@ -17,10 +17,10 @@ from research.citations.derived import OPERATIONS, compare, denied, derive, inpu
 from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
-from research.citations.naming import Named, match_date, match_name, named_by
+from research.citations.naming import Named, match_date, match_name, named_by, other_person
 from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, denies, forms, of_some, stated, tokens_of
+from research.citations.verbatim import QUOTES, Sentence, compared, contains, denies, forms, of_some, stated, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -163,6 +163,8 @@ class _Checker:
             return verbatim
         if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else row, pages):
             return found
+        if not verbatim and (found := _other_person(plain, pages)):
+            return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
         return found or _Found("unverified", self._printed_only(said), {}, said.text)
@@ -190,20 +192,22 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
         asked = [(form, page.sentences) for form in forms(claim, page.title)]
         if some != claim:
             asked.append((tokens_of(some), [each for each in page.sentences if each.begins(some)]))
-        for form, said in asked:
-            for sentence, figure in compared(form, said):
-                if figure is not None:
-                    other.setdefault(page.n, sentence.whole or sentence.text)
-                    figures.append(figure)
-                elif quoted or not sentence.quoted:
-                    same.setdefault(page.n, sentence.whole or sentence.text)
+        found = [each for form, said in asked for each in compared(form, said)]
+        if len({figure for _, figure in found}) > 1 and any(each.later for each, _ in found):
+            continue  # each may be of another subject
+        for sentence, figure in found:
+            if figure is not None:
+                other.setdefault(page.n, sentence.whole or sentence.text)
+                figures.append(figure)
+            elif quoted or not sentence.quoted:
+                same.setdefault(page.n, sentence.whole or sentence.text)
     if same:
         return _Found("supported", (VERBATIM,), same)
     if denied_by := {
         page.n: each.text for page in pages for each in page.sentences if each.begins(claim) and denies(claim, each)
     }:
         return _Found("contradicted", (because("the source says the opposite"),), denied_by)
-    if other:
+    if len(set(figures)) == 1 and not any(contains(page.lines, claim) for page in pages):
         reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
         return _Found("contradicted", (reason,), other)
     return None
@@ -236,6 +240,18 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
         else because("the source gives {figure}", figure=named.value.strip())
     )
     return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
+
+
+def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
+    """Return the contradiction of a claim by sentences that name one other person in the same place."""
+    said = [
+        (page.n, each) for page in pages for each in page.sentences if each.text[:2] == claim[:2] and has_cjk(claim)
+    ]
+    found = [(person, n, each.whole or each.text) for n, each in said if (person := other_person(claim, each))]
+    if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):
+        return None
+    reason = because("the source gives {figure}", figure=found[0][0])
+    return _Found("contradicted", (reason,), {n: line for _, n, line in found})
 
 
 def rowed(claim: str, context: str) -> str:
@@ -298,7 +314,7 @@ def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
         return None
     (figure,), (cell,) = found.figures, found.cells
     same = [each for each in cells if (each.names, each.label) == (cell.names, cell.label) and not said.years]
-    earlier = len({each.year for each in same}) > 1 and (has_cjk(said.text) or not says("now", said.text))
+    earlier = len({each.year for each in same}) > 1 and not (has_cjk(said.text) or says("now", said.text))
     if earlier or not all(_differs(figure, each.quantity) for each in (cell, *same)):
         return None
     reason = because("the source gives {figure}", figure=cell.quantity.written)

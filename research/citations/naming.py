@@ -11,10 +11,10 @@ from os.path import commonprefix
 from msgspec import Struct
 
 from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
-from research.citations.language import pattern, spoken, unnamed, words
-from research.citations.verbatim import QUOTES
+from research.citations.language import listed, pattern, spoken, unnamed, words
+from research.citations.verbatim import QUOTES, Sentence, reserved, tokens_of
 from research.quantities import Quantity, quantities
-from research.text import tokens
+from research.text import is_word, tokens
 from research.types import Source
 
 _ALIKE = 0.6
@@ -88,6 +88,29 @@ def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
         if len(held) == 1 and (said := held.pop()) is not None and (said or len({each.line for each in asked}) == 1):
             return said, asked[0]
     return None
+
+
+def other_person(claim: str, sentence: Sentence) -> str:
+    """Return whom a sentence names where a claim names another, if it can be only one: `厂长是…`, `由…负责`."""
+    both = tokens_of(claim), sentence.readings[0]
+    mine, theirs = ([each.text for each in own] for own in both)
+    start = len(commonprefix([mine, theirs]))
+    while start and mine[start - 1] not in listed("is") | listed("agent"):
+        start -= 1
+    behind = len(commonprefix([mine[start:][::-1], theirs[start:][::-1]]))
+    only_one = start > 1 and (not behind or mine[start - 1] in listed("agent"))
+    if not only_one or sentence.quoted or any(map(reserved, (claim, sentence.whole or sentence.text))):
+        return ""
+    spans = [(each[start - 1].end, each[len(each) - behind - 1].end) for each in both]
+    said, named = (text[a:b].strip() for text, (a, b) in zip((claim, sentence.text), spans, strict=True))
+    known = said in (sentence.whole or sentence.text) or said[:1] == named[:1]  # 张厂长 may be 张国华
+    return "" if known or not (_is_person(said) and _is_person(named)) else named
+
+
+def _is_person(text: str) -> bool:
+    """Return whether a text is a Chinese name: a surname and one or two characters, together no word."""
+    surname = next((each for each in listed("surname") if text.startswith(each)), "")
+    return bool(surname) and len(text) - len(surname) in (1, 2) and not (is_word(text) or is_word(text[:2]))
 
 
 def match_date(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:

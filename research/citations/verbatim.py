@@ -35,8 +35,12 @@ QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
 _CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,500})")
 _AND = re.compile(r" and (?=[a-z])")
+_FIGURE_LAST = re.compile(r"\d\D{0,3}$")
+_OPENED = re.compile(r"[(（][^)）]*$")
+_COMMA = re.compile(r"[，；]|[,;](?!\d)")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d年(?!\d)")
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
 _BEGIN = 5
@@ -63,6 +67,8 @@ class Sentence(Struct, frozen=True, dict=True):
     """The line above its paragraph."""
     opening: str = ""
     """The first sentence of its paragraph."""
+    later: bool = False
+    """Whether it is a clause whose subject may stand before it, in the whole sentence."""
 
     @property
     def quoted(self) -> bool:
@@ -146,6 +152,7 @@ def stated(source: Source) -> Iterator[Sentence]:
     colon = spoken = listed_below = False
     heading = ""
     for line in _lines(source.quote):
+        year = ""
         text = _BULLET.sub("", line).strip()
         bullet = text != line.strip()
         inside = (colon and (bullet or spoken)) or (listed_below and bullet) or line.lstrip().startswith("|")
@@ -158,12 +165,15 @@ def stated(source: Source) -> Iterator[Sentence]:
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence, "", heading, pieces[0])
-                yield from (replace(each, heading=heading, opening=pieces[0]) for each in _clauses(sentence))
+                parts = (*_clauses(sentence), *_chinese_clauses(sentence, year))
+                yield from (replace(each, heading=heading, opening=pieces[0]) for each in parts)
                 if translated := coverage(sentence):
                     yield Sentence(translated, sentence)
                 first, _, more = sentence.partition("; ")
                 if more[:1].isdigit() and ": " in first:  # `Ships: 3 sold in 2024; 2 without crew`
                     yield Sentence(first, sentence)
+            for clause in _COMMA.split(sentence):
+                year = _year(clause, year)
         listed_below = bullet and (colon or listed_below)
         colon = text.endswith((":", "："))
         spoken = colon and len(tokens_of(text)) > 1  # not `Observation:`
@@ -176,7 +186,7 @@ def _clauses(sentence: str) -> Iterator[Sentence]:
     """
     both = [sentence[: each.start()] for each in _AND.finditer(sentence)]
     dates = [each.end for each in quantities(sentence) if all(each.date)] if both else []
-    if len(both) == 1 and dates == [len(both[0]), len(sentence.rstrip(".。"))] and not _reserved(sentence):
+    if len(both) == 1 and dates == [len(both[0]), len(sentence.rstrip(".。"))] and not reserved(sentence):
         about = tokens_of(sentence)[0].text
         yield Sentence(both[0], sentence)
         if says("back", about):
@@ -185,6 +195,49 @@ def _clauses(sentence: str) -> Iterator[Sentence]:
         name = [each.text for each in tokens_of(found[1])]
         for said in found.groups()[1:] if all(each[0].isupper() for each in name[:1] + name[1:-1]) else ():
             yield Sentence(f"{found[1]} {said}", sentence)
+
+
+def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
+    """Yield how a Chinese sentence begins, up to each comma, and its clauses behind figures: `收入为9万元，利润为2万元`.
+
+    None that a clause behind it may take back or make a condition.  `year` is that of the sentences before it.
+    """
+    if not has_cjk(sentence) or sentence[0] in QUOTES:
+        return
+    cuts = list(_COMMA.finditer(sentence))
+    starts, ends = [0, *(each.end() for each in cuts)], [*(each.start() for each in cuts), len(sentence)]
+    clauses = [sentence[start:end].rstrip("。；") for start, end in zip(starts, ends, strict=True)]
+    plain = [bool(re.search(r"\d", each)) or not (reserved(each) or says("denied", each)) for each in clauses]
+    sound = [own and not says("contrast", each) for own, each in zip(plain, clauses, strict=True)]
+    alone, before = True, year
+    for at, (clause, following) in enumerate(pairwise([*clauses, ""])):
+        year, begin = _year(clause, year), sentence[: ends[at]]
+        condition = says("then", following) or (says("bound", clause) and not says("duty", clause))
+        changed = _YEAR.match(following) and not _YEAR.search(begin)
+        follows = changed or pattern("is").match(following) or says("back", following) or not all(sound[at + 1 :])
+        if not (following and (condition or follows)) and not _open(begin) and not _OPENED.search(begin):
+            dated = "" if _YEAR.search(clause) else year
+            if following:
+                yield Sentence(begin, sentence)
+            if before and not _YEAR.search(begin):
+                yield Sentence(f"{before}{begin}", sentence, later=True)
+            if at and alone:
+                yield from (
+                    Sentence(f"{each}{clause}", sentence, later=True)
+                    for each in dict.fromkeys((dated, "" if dated == before else dated))
+                )
+        ended = _FIGURE_LAST.search(clause)
+        alone = alone and bool(ended) and says("is", clause) and not (reserved(clause) or says("season", clause))
+
+
+def _year(clause: str, year: str) -> str:
+    """Return the year that what stands behind a clause is of: that which it begins with, else the one before if it has none."""
+    found = _YEAR.findall(clause)
+    if says("season", clause):
+        return ""
+    if not found or says("compared", clause):
+        return year
+    return found[0] if len(found) == 1 and clause.startswith(found[0]) else ""
 
 
 def _takes_back(sentence: str) -> bool:
@@ -216,15 +269,21 @@ def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[
             apart = [at for at, (mine, theirs) in enumerate(zip(claim, reading, strict=True)) if mine.key != theirs.key]
             if not apart:
                 yield sentence, None
-            elif len(apart) == 1 and _refutes(claim[apart[0]], reading, apart[0], sentence.text):
-                yield sentence, reading[apart[0]].text
+            elif len(apart) == 1 and (figure := refutes(claim[apart[0]], reading, apart[0], sentence)):
+                yield sentence, figure
+
+
+def contains(lines: Iterable[str], claim: str) -> bool:
+    """Return whether lines have the words of a claim, whatever stands around them."""
+    text, said = ("".join(f"\n{each.key}\n" for each in tokens_of(own)) for own in ("\n".join(lines), claim))
+    return said in text
 
 
 def denies(claim: str, sentence: Sentence) -> bool:
     """Return whether a sentence plainly denies how a claim begins: `Alcohol is not reimbursed`, but `up to EUR 20`."""
     said, own = pattern("not").subn(" ", sentence.text)
     reading, words_of = tokens_of(said), tokens_of(claim)
-    plain = own == 1 and len(reading) >= _LEAST and not any(map(_reserved, (said, claim))) and not says("denied", claim)
+    plain = own == 1 and len(reading) >= _LEAST and not any(map(reserved, (said, claim))) and not says("denied", claim)
     same = [each.key for each in reading] == [each.key for each in words_of[: len(reading)]]
     return plain and same and not sentence.quoted and not says("back", reading[0].text)
 
@@ -255,11 +314,12 @@ def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) 
     theirs = reading[at]
     if all(_DATE.fullmatch(str(each.key)) for each in (mine, theirs)):
         last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
-        return theirs.text if last and not _reserved(sentence.whole or sentence.text) else ""
-    return theirs.text if _refutes(mine, reading, at, sentence.text) else ""
+        return theirs.text if last and not reserved(sentence.whole or sentence.text) else ""
+    elsewhere = mine.text in sentence.whole  # of another part of it, perhaps of another year
+    return theirs.text if not elsewhere and _refutes(mine, reading, at, sentence.text) else ""
 
 
-def _reserved(text: str) -> bool:
+def reserved(text: str) -> bool:
     """Return whether a word changes what a text says; the May of a date does not."""
     dates = (
         [each.written for each in quantities(text) if each.kind == "date"] if re.search(r"\bmay\b", text, re.I) else []
@@ -273,10 +333,10 @@ def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     The number counts or measures something: it is no year, no part of a name, and neither rounds the other.
     """
     theirs = reading[at]
-    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or _reserved(text):
+    if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or reserved(text):
         return False
     before, behind = (reading[at - 1].text if at else "", reading[at + 1].text if at + 1 < len(reading) else "")
-    year = re.fullmatch(r"[12]\d{3}", theirs.text) and re.fullmatch(r"[12]\d{3}", mine.text)
+    year = all(re.fullmatch(r"[12]\d{3}", each.text) for each in (mine, theirs)) and not has_cjk(behind)
     scaled = theirs.text[-1:].isalpha() and mine.text[-1:].isalpha()  # `412 million`
     money = any(each.unit and each.start < theirs.end - len(theirs.text) < each.end for each in quantities(text))
     named = (

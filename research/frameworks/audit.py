@@ -261,7 +261,7 @@ class _Trial:
         """Return a source without an address of which no document was read, with those that may be meant."""
         if not meant:
             return self._state(n, "not_found", say("it has no address, and none of your documents has its title"))
-        titles = "; ".join(f"“{each.title}”" for each in meant[:_BESIDE])
+        titles = say("; ").join(f"“{each.title}”" for each in meant[:_BESIDE])
         state = self._state(n, "not_found", say("it may be any of several of your documents: {titles}", titles=titles))
         return replace(state, candidates={each.url: each.title for each in meant})
 

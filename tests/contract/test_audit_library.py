@@ -281,3 +281,22 @@ def test_two_countries_are_neighbours_by_lists_that_are_whole_and_compared_by_th
 
 def test_a_sentence_in_chinese_ends_with_its_own_stop(bench: Workbench) -> None:
     assert "查到的资料既没有证实也没有否定它。" in audit("古老的磨坊磨燕麦。", workbench=bench).report
+
+
+@pytest.mark.usefixtures("own_library")
+def test_the_record_of_a_chinese_report_is_chinese_in_its_reasons_and_its_punctuation(
+    bench: Workbench, tmp_path: Path
+) -> None:
+    (tmp_path / "年报.md").write_text(
+        "# 云岭茶厂年报\n\n净利润为742万元。质检部由林秀兰负责。厂里有两台机器。", "utf-8"
+    )
+    report = (
+        "净利润为742万元[1]。净利润为842万元[1]。质检部由黄美玲负责[1]。厂里的机器有两台[1]。厂里有三个仓库[2]。\n\n"
+        "来源：\n[1] 年报.md\n"
+    )
+    read = audit(report, sources=[tmp_path], workbench=bench)
+    said = [each.reason for each in read.statements.values()]
+    assert len(said) == 5 and not re.search("[a-z] [a-z]|; ", " ".join(said)), "every reason is Chinese"
+    assert "与来源矛盾。来源的原句相同，但数字是 742万。" in read.report and "得到证实（1）" in read.report
+    alone = audit(report.split("厂里有三个")[0] + "\n\n来源：\n[1] 年报.md\n", sources=[tmp_path], workbench=bench)
+    assert "1 个来源均已读取。" in alone.report

@@ -355,6 +355,7 @@ def test_a_figure_of_anything_else_is_not_ticked(claim: str) -> None:
         ("The median age in France is 52.6 years [2].", "42.6 years"),
         ("The unemployment rate of France was 9.5% in 2024 [2].", "7.5%"),
         ("法国2024年的失业率为9.5% [2]。", "7.5%"),
+        ("法国的失业率为9.5% [2]。", "7.5%"),
         ("法国的出生率为每千人11.9人 [2]。", "10.9"),
         ("Albion has an attendance of 8,970 people [4].", "9,870"),
         ("Net sales were $4,687.0 million in 2023 [8].", "USD 4,951.3 million"),
@@ -791,3 +792,50 @@ def test_a_label_with_one_date_tells_when_something_was(claim: str, status: str)
     line = "Independence: 21 March 1990 (from South African mandate)"
     (found,) = check_claim(claim, [Source(1, "library://factbook/namibia/government", "Namibia · Government", line)])
     assert found.status == status, found
+
+
+REPORT = Source(
+    1,
+    "",
+    "云岭茶厂年度报告",
+    "2025年全厂共加工毛茶412吨，比2024年的378吨增加9.0%。全年销售收入为6850万元,净利润为742万元。\n"
+    "质检部由林秀兰负责。厂长是张国华。\n2025年6月,厂里购入了两台萎凋机,总价为96万元,供应商为恒丰公司。\n"
+    "厂里目前没有自己的网店,计划于2026年3月开设。厂里有三个仓库，这一说法不实。\n"
+    "2025年访客为1340人次。彩超机的价格为68万元。\n"
+    "上半年电费为50万元，水费为7万元。含水量超过7%，退回供应商。样品全部合格，3号样品除外。厂里有食堂，2023年关闭。\n工龄满10年，年假为15天；工龄满20年，年假为20天。",
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("2025年6月，厂里购入了两台“萎凋机”，总价为96万元。", "supported"),
+        ("厂里目前没有自己的网店。", "supported"),
+        ("净利润为742万元。", "supported"),
+        ("2025年净利润为742 万元。", "supported"),
+        ("2025年净利润为842万元。", "contradicted"),
+        ("2025年6月，厂里购入了两台萎凋机，总价为86万元。", "contradicted"),
+        ("质检部由黄美玲负责。", "contradicted"),
+        ("厂长是陈志强。", "contradicted"),
+        ("彩超机的价格为86万元。", "contradicted"),
+        ("2025年访客为1430人次。", "contradicted"),
+        ("2024年净利润为742万元。", "unverified"),
+        ("2025年净利润不为742万元。", "unverified"),
+        ("厂里目前有自己的网店。", "unverified"),
+        ("厂里有三个仓库。", "unverified"),
+        ("2025年水费为7万元。", "unverified"),
+        ("含水量超过7%。", "unverified"),
+        ("样品全部合格。", "unverified"),
+        ("厂里有食堂。", "unverified"),
+        ("年假为15天。", "unverified"),
+        ("年假为18天。", "unverified"),
+        ("质检部不由黄美玲负责。", "unverified"),
+        ("质检部由外包公司负责。", "unverified"),
+        ("质检部由林主任负责。", "unverified"),
+        ("厂长不是王伟。", "unverified"),
+    ],
+)
+def test_a_clause_of_a_chinese_sentence_holds_and_refutes_if_nothing_around_it_changes_what_it_says(
+    claim: str, status: str
+) -> None:
+    assert [each.status for each in check_claim(claim, [REPORT])] == [status]
