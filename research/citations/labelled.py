@@ -248,11 +248,12 @@ def _row(source: Source, head: Sequence[str], row: Sequence[str]) -> Iterator[Ce
     names = tuple(cell for cell in row if 1 < len(cell) <= _LONG and re.search(r"[^\W\d_]", cell) and not _figure(cell))
     pairs = list(zip(head, row, strict=False))
     heads = [name for name, cell in pairs if cell in names]  # `the North region`
-    own = {int(cell) for _, cell in pairs if re.fullmatch(_YEAR, cell)}
+    dated = [(name, _figure(cell, name)) for name, cell in pairs if re.fullmatch(_YEAR, cell)]
+    own = {name: int(year.value) for name, year in dated if year and not year.unit}  # 1685 kg are no year
     quote = "; ".join(f"{name}: {cell}" for name, cell in pairs if cell)
     for name, cell in pairs:
         if name.casefold() != "row" and len(cell) <= _LONG and (found := _figure(cell, name)):
-            years = {int(year) for year in _YEAR.findall(name)} or own
+            years = {int(year) for year in _YEAR.findall(name)} or {own[each] for each in own if each != name}
             label = words(_undated(_UNIT.sub(" ", _rates(name).replace("_", " ")))) - unnamed()
             around = f"{_rates(name).replace('/', ' per ')} {source.title} {' '.join((*names, *heads))}"
             yield Cell(source.n, quote, names, label, around, found, min(years) if len(years) == 1 else 0, name)

@@ -92,6 +92,8 @@ class Found(Struct):
     unit: str
     """With commas if it may be one of several."""
     tabled: bool
+    held: bool
+    """Whether the statement holds and says this figure, and nothing else that could not be read."""
 
 
 def charts(view: RunView) -> tuple[Chart, ...]:
@@ -100,7 +102,7 @@ def charts(view: RunView) -> tuple[Chart, ...]:
     `view` has the numbers that readers see (`by_first_use`).
     """
     groups: dict[tuple[str, str], list[Found]] = {}
-    for found in (each for each in stated_figures(view) if "," not in each.unit):
+    for found in (each for each in _figures(view) if "," not in each.unit):
         groups.setdefault((found.label.casefold(), found.unit), []).append(found)
     drawn = (_chart(group, has_cjk(view.question)) for group in groups.values())
     return tuple(sorted(filter(None, drawn), key=lambda each: -len(each.points)))[:MOST]
@@ -127,26 +129,47 @@ def as_csv(chart: Chart) -> bytes:
 
 def stated_figures(view: RunView) -> Iterator[Found]:
     """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
+    return (each for each in _figures(view) if each.held)
+
+
+def _figures(view: RunView) -> Iterator[Found]:
+    """Yield the figures of statements; those not held only show which ones a chart lacks."""
     cells: dict[int, list[Cell]] = {}
     written: dict[int, list[Quantity]] = {}  # as the sentences before have it: the evidence has the words of the source
     said = view.report or view.answer
     heads = {without_marks(each.text): each.context for each in statements(said) if each.row}
     for citation in view.citations[:CITATIONS]:
-        if citation.status not in HOLDS:
-            continue
         if citation.n not in cells:
             cells[citation.n] = [each for source in view.sources.get(citation.n, ()) for each in cells_of(source)]
         claim = _EMPHASIS.sub("", rowed(citation.claim, heads.get(citation.claim, "")))
         own = written.setdefault(citation.n, [])
-        own += quantities(claim)
-        for figure, found in labelled_figures(claim, cells[citation.n]):
+        own += quantities(claim) if citation.status in HOLDS else ()
+        read = _stated(claim, cells[citation.n]) if citation.status in HOLDS else ()
+        for figure, found in read or _named(claim, cells[citation.n]):
             if found.names and not figure.hedge:
                 label = _YEAR.sub("", found.written).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])
                 unit, tabled = figure.unit or _beside(found), citation.claim in heads
                 first = next((each for each in own if (each.value, each.unit) == (figure.value, figure.unit)), figure)
-                yield Found(clip(subject, _NAME), found.year, first, citation.n, label, unit, tabled)
+                name = clip(subject, _NAME)
+                yield Found(name, found.year, first, citation.n, label, unit, tabled, bool(read))
+
+
+def _stated(claim: str, cells: Sequence[Cell]) -> tuple[tuple[Quantity, Cell], ...]:
+    """Return the figures that a claim states, or those of the lines that it quotes word for word."""
+    return labelled_figures(claim, cells) or tuple((each.quantity, each) for each in cells if each.line in claim)
+
+
+def _named(claim: str, cells: Sequence[Cell]) -> tuple[tuple[Quantity, Cell], ...]:
+    """Return the figures of things that a claim names, where it writes the figure too, whatever else it says."""
+    figures = quantities(claim)
+    own = (each for each in cells if any(name in claim for name in (*each.names[:1], *_places(each))))
+    return tuple((figure, each) for each in own for figure in figures if each.states(figure))
+
+
+def _places(cell: Cell) -> Sequence[str]:
+    return chinese_places(cell.names[0]) if cell.names else ()
 
 
 def _beside(cell: Cell) -> str:
@@ -158,13 +181,17 @@ def _beside(cell: Cell) -> str:
 
 
 def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
-    """Return the chart of figures that measure the same; None if there is nothing to compare, or they disagree."""
+    """Return the chart of figures that measure the same; None if there is nothing to compare, they disagree, or one lacks."""
     kept: dict[tuple[str, int], Found] = {}
-    for found in group:
+    for found in (each for each in group if each.held):
         before = kept.setdefault((found.subject, found.year), found)
         if not (before.quantity.states(found.quantity) or found.quantity.states(before.quantity)):
             return None
         before.tabled |= found.tabled
+    for found in (each for each in group if not each.held):
+        if (found.subject, found.year) not in kept:
+            return None  # without it, the second largest would look like the largest
+        kept[found.subject, found.year].tabled |= found.tabled
     by_subject: dict[str, list[Found]] = {}
     for found in kept.values():
         by_subject.setdefault(found.subject, []).append(found)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.shared.safe import plain
 from research.config.settings import load
 from research.workbench.workbench import Workbench
 from tests.workers import until
@@ -29,3 +30,21 @@ def test_a_reply_on_the_page_resumes_the_run(visit: Callable[..., AppTest], home
     app = visit(home, run=events.run_id)
     first = app.expander[0].label
     assert "Ask you" in first and "What should I look up" in first and "the population of France" in first
+
+
+def test_what_a_question_lets_choose_are_buttons(visit: Callable[..., AppTest], home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "league.csv").write_text("club,home goals,away goals\nReds,30,12\nBlues,22,19\nGreens,28,15\n", "utf-8")
+    bench = Workbench(load(home=home))
+    bench.prepare((str(folder),), lambda *_: None)
+    recipe = bench.recipe(model="extractive", folders=[folder], search=("folders",))
+    events = bench.engine.start("Which club has the most goals?", recipe, here=True)
+    for _ in events.events():
+        pass
+    app = visit(home, run=events.run_id)
+    offered = [button.label for button in app.get_by_key("reply-offers").button]
+    assert offered == [plain(f"{each} (league.csv)") for each in ("home goals", "away goals")]
+    app.button(key="reply-offer-1").click().run()
+    until(lambda: bench.store.run(events.run_id).status not in ("waiting_input", "running"))
+    assert "Blues" in bench.store.run(events.run_id).answer

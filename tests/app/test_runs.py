@@ -116,7 +116,7 @@ def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, an
     assert "runs of the same question stand together" in texts(app)
     table = app.dataframe[0].value
     assert table["Question"].tolist() == [EXAMPLE_QUESTION, EXAMPLE_QUESTION, "Another question?"]
-    assert table["Outcome"].tolist() == ["● Running", "✓ Answered", "● Running"]
+    assert table["Outcome"].tolist() == ["● Running", "○ Answered", "● Running"]
     assert table["When"].tolist()[0] == "just now"
 
 

@@ -87,6 +87,43 @@ def test_a_chart_of_a_query_is_called_by_the_column_and_has_no_years() -> None:
     assert "Average Units sold" in page and "<th>Year" not in page
 
 
+def test_a_chart_has_the_largest_figure_even_if_it_looks_like_a_year() -> None:
+    rows = "| --- | --- |\n| 水仙 | 1685 |\n| 白茶 | 1145 |\n"
+    result = (
+        "Result of SELECT 茶类, SUM(数量) AS sum_数量 FROM t GROUP BY 茶类 ORDER BY sum_数量 DESC\n| 茶类 | sum_数量 |\n"
+        f"{rows}Rows used: t.csv › A2:B3 (2 rows)\n| row | 茶类 | 数量 (公斤) |\n"
+        "| --- | --- | --- |\n| 2 | 水仙 | 1685 |\n| 3 | 白茶 | 1145 |"
+    )
+    table = Source(1, "library://own/t.csv#A2:B3", "t.csv › A2:B3", result)
+    view = run(
+        "**水仙**的数量合计最高：**1,685 公斤** [1]。\n\n其次（数量合计）：白茶 1,145 公斤 [1]。",
+        table,
+        question="哪种最多？",
+    )
+    assert [(point.subject, point.year, point.written) for point in one(view).points] == [
+        ("水仙", 0, "1,685 公斤"),
+        ("白茶", 0, "1,145 公斤"),
+    ]
+
+
+def test_a_line_that_is_quoted_word_for_word_states_the_figure_that_it_has_for_its_country() -> None:
+    land = Source(1, "library://book/1", "Malaysia · Geography", "Coastline: 4,675 km (Peninsular Malaysia 2,068 km)")
+    other = Source(2, "library://book/2", "Burma · Geography", "Coastline: 1,930 km")
+    view = run(f"Malaysia · Geography: “{land.quote}” [1]\n\nBurma · Geography: “{other.quote}” [2]", land, other)
+    assert [(point.subject, point.written) for point in one(view).points] == [
+        ("Malaysia", "4,675 km"),
+        ("Burma", "1,930 km"),
+    ]
+
+
+def test_no_chart_leaves_out_a_figure_that_the_report_states() -> None:
+    report = (
+        COMPARED + " Of all, nobody knows why, it was highest in Malta: the unemployment rate was 20.1% in 2024 [3]."
+    )
+    malta = country(3, "Malta", "Unemployment rate 2024: 20.1% (2024 est.)")
+    assert not charts(run(report, SPAIN, ITALY, GREECE, malta))
+
+
 @pytest.mark.parametrize(("second", "kind"), [("%", 0), ("USD", 1)])
 def test_figures_whose_rows_have_other_units_share_no_chart(second: str, kind: int) -> None:
     rows = f"| indicator | unit | value |\n| --- | --- | --- |\n| Income | USD | 1200 |\n| Outlay | {second} | 83 |"

@@ -20,7 +20,7 @@ from research.ops.metrics import Day, Figures, by_cell, by_day
 
 COLOURS = ["#3a86b8", "#8b9096"]
 """Legible in both themes; green, amber and red are reserved for outcomes and verdicts."""
-PALER = {"Limit reached": "#dba95e", "Stopped": "#b4b9be"}
+OWN = {"Answered": titles.TINTS["blue"], "Limit reached": "#dba95e", "Stopped": "#b4b9be"}
 """Groups of outcomes whose colour another group has too."""
 LEAST_DAYS = 14
 """Days with a column, even if runs started on fewer."""
@@ -37,7 +37,7 @@ def endings(found: Sequence[Figures]) -> None:
     drawn = by_cell(found)[:CELLS]
     seen = {each.outcome for each in found}
     tints = {
-        t(group): PALER.get(group) or titles.TINTS[titles.look(names[0])[0]]
+        t(group): OWN.get(group) or titles.TINTS[titles.look(names[0])[0]]
         for group, names in GROUPS.items()
         if seen.intersection(names)
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import downloads, fork, keep, question_set, share
+from pages.parts.run import downloads, fork, keep, question_set, scrubber, share
 from pages.parts.run import question as question_box
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
@@ -21,6 +21,7 @@ def actions(bench: Workbench, row: RunRow, view: RunView) -> None:
         if view.report:
             downloads.draw(view)
         share.control(bench, row)
+        scrubber.button(row, view.last_round)  # its controls open right below
         if not ended:
             return
         keep.draw(bench, view)

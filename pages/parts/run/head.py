@@ -174,8 +174,8 @@ def badge(view: RunView, row: RunRow) -> str:
 def ended_look(view: RunView) -> tuple[str, str]:
     """Return colour and Material symbol of a run that has ended; an answer is green only if its citations hold."""
     outcome, audit = view.outcome or "failed", view.given is not None
-    if outcome == "answered" and not (audit or _holds(view)):
-        return "gray", "radio_button_unchecked"
+    if outcome == "answered" and not audit and _holds(view):
+        return titles.HELD
     return titles.look(outcome, audit=audit)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.parts.run import choices, head, plan
@@ -15,6 +18,8 @@ from research.workbench.workbench import Workbench
 
 LONGEST = 10_000
 """Maximum characters of the agent's question."""
+MOST = 6
+"""Maximum number of replies that the question offers."""
 
 
 def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
@@ -23,7 +28,9 @@ def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
         plan.draw(bench, view)
     elif row.status == "waiting_input":
         with st.container(border=True, key="reply"):
-            st.markdown(prose(clip(row.answer, LONGEST)))
+            asked = clip(row.answer, LONGEST)
+            st.markdown(prose(asked))
+            _offered(bench, row.id, re.findall("“([^“”]+)”", asked)[:MOST])
             with st.form("reply-form", border=False, clear_on_submit=True):
                 text = st.text_input(t("Your reply"), key="reply-text")
                 if st.form_submit_button(t("Reply and continue"), type="primary", icon=":material/reply:"):
@@ -36,6 +43,16 @@ def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
             if view.round_count():
                 finish(bench, row.id)
         _costs(bench, row)
+
+
+def _offered(bench: Workbench, run_id: str, replies: Sequence[str]) -> None:
+    """Draw a button for each of the replies between which the question leaves the choice."""
+    if len(replies) < 2:
+        return
+    with st.container(key="reply-offers", horizontal=True, gap="small"):
+        for place, text in enumerate(replies):
+            if st.button(plain(text), key=f"reply-offer-{place}"):
+                _go_on(bench, run_id, text)
 
 
 def _costs(bench: Workbench, row: RunRow) -> None:

@@ -113,7 +113,8 @@ def _columns(row: RunRow, last: int, follows: bool) -> tuple[DeltaGenerator, ...
     with trace:
         with st.container(key="trace-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(t("Rounds"), width="stretch")
-            scrubber.button(row, last)
+            if follows:
+                scrubber.button(row, last)
         lanes = st.container(key="agents", gap="xsmall")
         rounds = st.container(key="rounds", gap="xxsmall")
         if follows:
