@@ -118,9 +118,8 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         if not sources:
             tried = run.context.tool_calls
             unseen: Outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
-            spent = outcome if outcome in ("rounds", "tokens", "cost", "time") else unseen
-            outcome = run.context.cut_by or spent
-            text, report, short, parts = unanswered.without_sources(run, outcome, text), "", "", ()
+            ended, outcome = outcome, run.context.cut_by or unseen
+            text, report, short, parts = unanswered.without_sources(run, outcome, text, ended), "", "", ()
         else:
             outcome = "no_evidence" if outcome in ("answered", "rejected") else outcome
             if not refused(parts):

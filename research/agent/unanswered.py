@@ -8,14 +8,23 @@ from research.citations import cited, without_marks
 from research.text import as_words, clip
 from research.types import Outcome, ToolCall
 
+_LIMITS = {
+    "rounds": ("rounds", "轮数"),
+    "tokens": ("tokens", "词元"),
+    "cost": ("cost", "费用"),
+    "time": ("time", "时间"),
+}
+"""What each limit is of, in English and Chinese."""
 TRIED = 20
 """Maximum number of calls listed in the report of a run without sources."""
 
 
-def without_sources(run: Run, outcome: Outcome, words: str) -> str:
-    """Return the report of a run that saw no source: the calls it tried, and the model's words as a quotation."""
+def without_sources(run: Run, outcome: Outcome, words: str, ended: Outcome) -> str:
+    """Return the report of a run that saw no source: the limit it `ended` at, the calls it tried, and the model's words."""
     language = run.language
     parts = [prompts.text("tool_errors" if outcome == "tool_errors" else "unseen", language)]
+    if ended in _LIMITS:
+        parts.append(prompts.text("spent", language, limit=_LIMITS[ended][language == "zh"]))
     if run.context.cut_by == "time" and run.context.failure:
         parts.append(f"{_one_line(run.context.failure)}.")
     # Each line once, since a model may repeat the same call many times.

@@ -20,7 +20,7 @@ from research.models.extractive.asked import options, parts_of
         ("What are Ukraine's top export commodity and its largest export market?",
          ["What are Ukraine's top export commodity", "its largest export market?"]),
         ("Compare the area and population of Japan, China and India.",
-         ["Compare the area and population of Japan, China and India."]),
+         ["Compare the area of Japan, China and India", "Compare population of Japan, China and India"]),
         ("Is obesity more common in Mexico or in Argentina? Percentages too, please.",
          ["Is obesity more common in Mexico or in Argentina? Percentages too, please."]),
         ("沙特阿拉伯的石油储量和日产量分别是多少？", ["沙特阿拉伯的石油储量是多少", "沙特阿拉伯的日产量是多少"]),

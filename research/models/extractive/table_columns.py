@@ -202,10 +202,8 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> list[Filter]
     if len(best) == 1:
         return [Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())]
     if best:  # *the acacia or the linden jar*: each has a word that no other one has
-        own = {
-            each: [match for match in held[each] if sum(match in held[other] for other in best) == 1] for each in best
-        }
-        return [Filter(column, each, *own[each][0].span()) for each in best] if all(own.values()) else []
+        alone = [[match for match in held[each] if sum(match in held[other] for other in best) == 1] for each in best]
+        return [Filter(column, each, *at[0].span()) for each, at in zip(best, alone, strict=True)] if all(alone) else []
     found = []
     for match, _ in words:
         begun = [each for each in column.values if re.match(rf"{match.group()}(?!{_LETTER})", each)]
