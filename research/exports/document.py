@@ -186,7 +186,7 @@ def _drawn(chart: Chart, say: Words) -> Drawn:
     }
     shown = {name: spans for name, spans in columns.items() if spans}
     align: dict[str, Align] = {say("Value"): "right"}
-    told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
+    told = "; ".join(say("{name}: {value}", name=chart.label(point), value=point.written) for point in chart.points)
     rows = tuple(tuple((span,) for span in row) for row in zip(*shown.values(), strict=True))
     table = Table(tuple((Span(name),) for name in shown), rows, tuple(align.get(name, "left") for name in shown))
     return Drawn(visible(chart.name), png(chart, titled=False), visible(told), None if chart.tabled else table)

@@ -82,7 +82,10 @@ class _Writer(Sheet):
                 self.plot(plot)
             self.note(document.plots_left)
         self.heading(say("About this report"))
-        facts = [(Span(f"{name}: ", bold=True), Span(value)) for name, value in document.facts]
+        colon = say("{name}: {value}", name="", value="")  # in Chinese it brings its own space
+        facts = [
+            (Span(f"{name}{colon} ".replace("： ", "："), bold=True), Span(value)) for name, value in document.facts
+        ]
         self.spans([each for fact in facts for each in (*fact, Span("   "))], SMALL)
 
     def blocks(self, blocks: Iterable[Block]) -> None:

@@ -88,7 +88,7 @@ def _list(library: Library, info: CollectionInfo) -> None:
     found = library.documents(info.name, wanted, PAGE + 1, number * PAGE)
     shown = found[:PAGE]
     if not shown:
-        st.caption(t("No title contains {words}.", words=plain(repr(wanted))) if wanted else t("No documents here."))
+        st.caption(t("No title contains {words}.", words=f"“{plain(wanted)}”") if wanted else t("No documents here."))
         return
     key = f"library-documents-{info.name}-{wanted}-{number}"
     columns: dict[str, list[str] | list[int]] = {"Document": [each.title for each in shown]}

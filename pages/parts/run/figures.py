@@ -26,7 +26,9 @@ def draw(view: RunView) -> None:
     for place, chart in enumerate(charts(view)):
         with st.container(key=f"chart-{place}", gap="xsmall"):
             st.subheader(plain(chart.name), anchor=False)
-            told = "; ".join(f"{chart.label(point)}: {point.written}" for point in chart.points)
+            told = "; ".join(
+                t("{name}: {value}", name=chart.label(point), value=point.written) for point in chart.points
+            )
             st.altair_chart(_bars(chart) if chart.kind == "bars" else _lines(chart), alt=plain(told))
             if not chart.tabled:
                 _table(chart)

@@ -60,10 +60,10 @@ def draw(bench: Workbench) -> None:
 
 def in_words() -> str:
     """Return the search and the filters in words, for an empty list."""
-    parts = [plain(repr(query()))] if query() else []
+    parts = [f"“{plain(query())}”"] if query() else []
     for name, title in NAMES.items():
         values = t(", ").join(plain(_NAMED.get(name, str)(value)) for value in chosen(name))
-        parts += [f"{t(title)}: {values}"] if values else []
+        parts += [t("{name}: {value}", name=t(title), value=values)] if values else []
     name = st.query_params.get("since", "")
     return " · ".join([*parts, t(SINCE[name])] if name in SINCE else parts)
 
