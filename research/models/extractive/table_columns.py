@@ -186,8 +186,8 @@ def filters(text: str, table: PTable) -> list[Filter] | None:
 def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> list[Filter]:
     """Return the values of a column of which a question has a part.
 
-    Those of which it has two words and half, at least, and apart from each other: *cold store unit*.  Or those that begin with a name of it, if
-    no other does: *Venlo* of `Venlo Trade Port`.
+    Those of which it has two words and half, at least, and apart from each other: *cold store unit*.  Or those that begin
+    with a name of it, if no other does: *Venlo* of `Venlo Trade Port`.
     """
     if any(each.column is column for each in kept) or has_cjk(text):
         return []
