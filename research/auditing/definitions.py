@@ -77,7 +77,7 @@ def split(text: str) -> Parts:
 def _loose(body: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the body, and the numbered entries at its end or in rows of two, which have no heading of their own."""
     where = [i for i, line in enumerate(body) if _STARTS_NUMBERED.match(line) and _like_entry(line)]
-    chosen: set[int] = set()
+    chosen = set(_counted(body))
     for i in where:
         beside = [
             j
@@ -87,6 +87,16 @@ def _loose(body: Sequence[str]) -> tuple[list[str], list[str]]:
         if beside or not any(line.strip() for line in body[i + 1 :]) or URL.search(body[i]):
             chosen.add(i)
     return [line for i, line in enumerate(body) if i not in chosen], [body[i] for i in sorted(chosen)]
+
+
+def _counted(body: Sequence[str]) -> list[int]:
+    """Return the lines at the end that begin with [1], [2], [3] …, if the text above them cites all these numbers."""
+    said = [i for i, line in enumerate(body) if line.strip()]
+    start = next((at for at in range(len(said), 0, -1) if not _STARTS_NUMBERED.match(body[said[at - 1]])), 0)
+    above, tail = "\n".join(body[i] for i in said[:start]), said[start:]
+    numbers = [number_of(body[i])[0] for i in tail]
+    cited = all(f"[{n}]" in above for n in numbers)
+    return tail if len(tail) > 1 and cited and numbers == [str(n) for n in range(1, len(tail) + 1)] else []
 
 
 def _like_entry(line: str) -> bool:

@@ -65,6 +65,15 @@ def means_country(reference: str, title: str) -> bool:
     )
 
 
+def is_factbook(reference: str) -> bool:
+    """Return whether a reference names the Factbook, and nothing in it.
+
+    >>> is_factbook("CIA World Factbook, 2025"), is_factbook("Japan · Geography (the CIA World Factbook)")
+    (True, False)
+    """
+    return in_factbook(reference) and not re.search(r"[^\W\d]", subject(reference))
+
+
 def in_factbook(reference: str) -> bool:
     """Return whether a reference names the Factbook, or is an address in it."""
     return _FACTBOOK.search(reference) is not None

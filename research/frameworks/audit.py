@@ -110,7 +110,10 @@ class _Trial:
         """The documents that were read for single statements, by the statement's place."""
         self._near: dict[int, list[int]] = defaultdict(list)
         """One's own documents that were found for it; those about anything else may have its closest passage."""
-        self._all = report.statements
+        # What cites all of the Factbook is looked for like what cites nothing.
+        book = {n for n, each in enumerate(report.sources, 1) if shelf.is_factbook(each.text)}
+        said = report.statements
+        self._all = [replace(each, numbers=tuple(n for n in each.numbers if n not in book)) for each in said]
         again = given.again
         self._kept = {n - 1: n for n in range(1, min(len(self._all), MOST_STATEMENTS) + 1) if n in again or not again}
         """Number of each statement that is checked, by its place among all."""

@@ -300,3 +300,13 @@ def test_the_record_of_a_chinese_report_is_chinese_in_its_reasons_and_its_punctu
     assert "与来源矛盾。来源的原句相同，但数字是 742万。" in read.report and "得到证实（1）" in read.report
     alone = audit(report.split("厂里有三个")[0] + "\n\n来源：\n[1] 年报.md\n", sources=[tmp_path], workbench=bench)
     assert "1 个来源均已读取。" in alone.report
+
+
+def test_a_list_without_a_heading_is_read_and_the_whole_book_is_looked_through(bench: Workbench) -> None:
+    view = audit(
+        "The median age in Kenya is 21.2 years [1].\n\nThe coast of Norway is 812 km long [1].\n\n"
+        "The fee is 85 euros [2].\n\n[1] CIA World Factbook\n[2] members_handbook.docx\n",
+        workbench=bench,
+    )
+    assert [each.name for each in view.audited.values()] == ["members_handbook.docx"]
+    assert verdicts(view) == ["supported", "contradicted", "not_checkable"]
