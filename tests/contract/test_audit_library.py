@@ -304,7 +304,7 @@ def test_the_record_of_a_chinese_report_is_chinese_in_its_reasons_and_its_punctu
 
 def test_a_list_without_a_heading_is_read_and_the_whole_book_is_looked_through(bench: Workbench) -> None:
     view = audit(
-        "The median age in Kenya is 21.2 years [1].\n\nThe coast of Norway is 812 km long [1].\n\n"
+        "The median age in Kenya is 21.5 years [1].\n\nThe coastline of Norway is 812 km long [1].\n\n"
         "The fee is 85 euros [2].\n\n[1] CIA World Factbook\n[2] members_handbook.docx\n",
         workbench=bench,
     )
