@@ -122,9 +122,8 @@ def _counted(
     Fewer than in the list are not denied: it may have territories, which are no countries.
     """
     items = {cell.item: cell for cell in found if cell.names[0] == own and cell.item}
-    pieces = {
-        cell.line.count(";") + 1 for cell in items.values()
-    }  # `Spain (Ceuta) 8 km and Spain (Melilla) 10.5 km` is one
+    # `Spain (Ceuta) 8 km and Spain (Melilla) 10.5 km` is one piece of two items.
+    pieces = {cell.line.count(";") + 1 for cell in items.values()}
     whole = pieces == {len(items)} and _whole(own, found, cells)
     if not whole or figure.hedge or figure.unit or len(others) not in (0, figure.value):
         return None

@@ -605,13 +605,17 @@ Oisin Kelleher,Engineering,Test Engineer,Vienna,62000
 BUDGET = "Department,Budget 2025 (EUR),Actual 2025 (EUR),Budget 2026 (EUR)\nEngineering,640000,671200,720000\nSales,310000,298400,325000\nPeople,150000,163500,160000\n"
 
 
-@pytest.fixture
-def company(tmp_path: Path) -> Path:
-    folder = tmp_path / "company"
+def written(folder: Path, files: dict[str, str]) -> Path:
+    """Return a new folder with these files."""
     folder.mkdir()
-    for name, text in (("staff.csv", STAFF), ("budget.csv", BUDGET)):
+    for name, text in files.items():
         (folder / name).write_text(text, "utf-8")
     return folder
+
+
+@pytest.fixture
+def company(tmp_path: Path) -> Path:
+    return written(tmp_path / "company", {"staff.csv": STAFF, "budget.csv": BUDGET})
 
 
 @pytest.mark.parametrize(
@@ -651,11 +655,7 @@ DEVICES = "设备,部门,状态,责任人\n打印机,行政部,正常,王芳\n�
 
 @pytest.fixture
 def lists(tmp_path: Path) -> Path:
-    folder = tmp_path / "lists"
-    folder.mkdir()
-    for name, text in (("projects.csv", PROJECTS), ("销售.csv", MONTHS), ("设备.csv", DEVICES)):
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return written(tmp_path / "lists", {"projects.csv": PROJECTS, "销售.csv": MONTHS, "设备.csv": DEVICES})
 
 
 @pytest.mark.parametrize(
@@ -739,17 +739,16 @@ ORDERS = "order,date,customer,quantity,unit price (EUR),status\nA1,2025-06-03,La
 
 @pytest.fixture
 def clinic(tmp_path: Path) -> Path:
-    folder = tmp_path / "clinic"
-    folder.mkdir()
-    for name, text in (
-        ("visits.csv", CLINIC),
-        ("fees.csv", FEES),
-        ("income.csv", INCOME),
-        ("kit.csv", KIT),
-        ("orders.csv", ORDERS),
-    ):
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    tables = {"visits.csv": CLINIC, "fees.csv": FEES, "income.csv": INCOME, "kit.csv": KIT, "orders.csv": ORDERS}
+    return written(tmp_path / "clinic", tables)
+
+
+@pytest.mark.parametrize("name", ["24 h.csv", "select.csv"])
+def test_months_are_read_whatever_their_table_is_called(
+    bench: Workbench, own_library: Path, tmp_path: Path, name: str
+) -> None:
+    folder = written(tmp_path / "months", {name: INCOME})
+    assert asked(bench, folder, "In which month was surgery highest?").short == "February"
 
 
 @pytest.mark.parametrize(

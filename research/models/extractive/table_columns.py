@@ -32,6 +32,8 @@ _NOT = re.compile(r"\b(?:not|never|without|un(?=cancel|paid))\b|n['’]t\b|没�
 _DENIED = re.compile(r"\b(?:not|never|no|without)\s(?:(?:an?|been|yet|have|has|any)\s)*$|n['’]t\s(?:\w+\s)?$", re.I)
 _SAID = 0.75
 """Least cosine of a word and the name of a column whose empty cells it denies."""
+_NEARBY = 8
+"""Characters between a Chinese denial and the name of what it denies."""
 _WHERE_FROM = re.compile(r"\b(?:from|leaving|out of)\s+(?:the\s+)?$|从\s*$", re.I)
 _WHERE_TO = re.compile(r"\b(?:to|into|for|reach(?:ed|ing)?)\s+(?:the\s+)?$|[到至往]\s*$", re.I)
 _ORIGIN = re.compile(r"origin|from|source|depart|sender|start|出发|始发|起", re.I)
@@ -291,14 +293,15 @@ def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]
 def _unwritten(text: str, columns: Sequence[PColumn]) -> Iterator[Filter]:
     """Yield filters on the empty cells of the columns most of whose name follows a Chinese denial: 没定展示日期."""
     denied = re.search(r"(?:还|尚)?(?:没有?|未)", text)
-    for column in columns if denied else ():
-        assert denied
-        held = [
-            word for word in tokens(column.name) if denied.end() <= text.find(word, denied.end()) <= denied.end() + 8
-        ]
-        if 2 * len("".join(held)) > len(column.name):
-            end = max(text.find(word, denied.end()) + len(word) for word in held)
-            yield Filter(column, "", denied.start(), end)
+    if denied is None:
+        return
+    for column in columns:
+        behind = text[denied.end() :]
+        ends = {
+            word: behind.find(word) + len(word) for word in tokens(column.name) if 0 <= behind.find(word) <= _NEARBY
+        }
+        if 2 * len("".join(ends)) > len(column.name):
+            yield Filter(column, "", denied.start(), denied.end() + max(ends.values()))
             return
 
 
@@ -310,13 +313,11 @@ def _flags(text: str, table: PTable, kept: Sequence[Filter]) -> list[Filter]:
         values = {value.casefold(): value for value in column.values}
         if not says_whether(column) or any(each.column is column for each in kept):
             continue
-        others = (
-            []
-            if has_cjk(column.name)
-            else [word for each in table.columns if each is not column for word in each.words]
-        )
-        names = [column.name.removeprefix("是否")] if has_cjk(column.name) else column.words
-        own = [word for word in names if word not in (*others, *head)]  # not the warehouse of `bonded warehouse`
+        if has_cjk(column.name):
+            own = [column.name.removeprefix("是否")]
+        else:  # not the warehouse of `bonded warehouse`
+            others = [word for each in table.columns if each is not column for word in each.words]
+            own = [word for word in column.words if word not in (*others, *head)]
         places = [_place_of(word, text) for word in own]
         if not places or not all(places):
             continue

@@ -189,7 +189,7 @@ def _light(word: str) -> bool:
 def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     own = _own(meant, columns)
     key = meant.table.of_type("text")[:1]
-    beside = [column.said for column in meant.table.of_type("text")]
+    beside, heads = [column.said for column in meant.table.of_type("text")], titled(meant.table)
     nouns = set()
     for match in _SLOT.finditer(rest):
         found = words_of(match["noun"] or match["kind"])
@@ -200,7 +200,7 @@ def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         if _named(word, own, meant.head) or (word not in nouns and any(means(word, each) for each in beside)):
             continue
         near = any(likeness(word, each) >= CLEAR for each in (*columns, *key))
-        if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in titled(meant.table))):
+        if word in nouns or not (near or any(cosine(word, each) >= _SAME for each in heads)):
             missing.append(word)
     return missing
 
@@ -212,9 +212,8 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         *filter(None, [meant.kind, meant.taken]),
     ]
     names += [word for group in SYNONYMS for word in group if not group.isdisjoint(names)]
-    if meant.table.by_month or (
-        meant.wide and not meant.kind
-    ):  # the title says what the figures are: 销售额 of the sheet 销售
+    # The title says what the figures are: 销售额 of the sheet 销售.
+    if meant.table.by_month or (meant.wide and not meant.kind):
         names += [word for group in SYNONYMS for word in group if word.startswith(tuple(meant.head) or "\0")]
     money = any(not column.unit or is_money(column.unit) for column in columns if column.type == "number")
     units = [*(column.unit for column in columns), *(["钱"] if money else [])]

@@ -25,9 +25,7 @@ class Measured(Meant):
         counted = noun and COUNTED.search(self.text) and not self._named_by(noun[0])
         if counted and (self.names_rows(noun[0]) or self.different()):
             return None, 0.0
-        if (
-            self.table.by_month
-        ):  # whose rows are no things that could be counted, but the months in which something is so
+        if self.table.by_month:  # no things are counted, but the months in which something is so
             if noun[:1] == ["month"]:
                 return None, 0.0
             found_in = best(words, columns, self._beside(words))

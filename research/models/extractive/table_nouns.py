@@ -76,7 +76,8 @@ def with_amount(table: PTable) -> PTable:
     """Return a table with the amount of each row, if it has a quantity and a price for one, and no amount of its own."""
     pieces, prices = quantity(table), [each for each in figures(table) if PRICE_OF_ONE.search(each.said)]
     money = [each for each in figures(table) if is_money(each.unit) and each not in prices]
-    if pieces is None or len(prices) != 1 or money or table.by_month:
+    named = any(each.sql == "amount" for each in table.columns)
+    if pieces is None or len(prices) != 1 or money or named or table.by_month:
         return table
     name = "金额" if has_cjk(pieces.name) else "amount"
     amount = PColumn("amount", name, "number", prices[0].unit)

@@ -102,11 +102,11 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
         for table, plan in found.items()
         if table.by_month or not (table.file in said_so or (table.file in of_months and isinstance(plan, Doubt)))
     ]
-    spoken = _columns_said(question, named or tables)
+    spoken = _said(question, [column for table in named or tables for column in figures(table)])
     read = [
         each
         for each in read
-        if isinstance(each, Doubt) or spoken <= _columns_said(question, [each.table], each.filters)
+        if isinstance(each, Doubt) or spoken <= _said(question, each.table.columns) | _chosen(question, each)
     ]
     plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: (bool(plan.unread), -plan.score))
     if not plans or plans[0].unread:
@@ -117,16 +117,16 @@ def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
     return plans[0]
 
 
-def _columns_said(question: str, tables: Sequence[PTable], chosen: Sequence[Filter] | None = None) -> set[str]:
-    """Return the words of a question that name columns of figures: a salary is no revenue where another table has one.
-
-    With the values `chosen`, those of all columns and of these values.
-    """
-    found = {word for each in chosen or () for word in words_of(question[each.start : each.end])}
-    columns = [column for table in tables for column in (table.columns if chosen is not None else figures(table))]
+def _said(question: str, columns: Sequence[PColumn]) -> set[str]:
+    """Return the words of a question that name columns: a salary is no revenue where another table has one."""
     owned = {own for each in columns if not month_of(each.name) for own in each.words if own not in GENERIC}
     asked = [word for word in words_of(question) if word not in GENERIC]
-    return found | {word for word in asked if any(same(word, own) for own in owned)}
+    return {word for word in asked if any(same(word, own) for own in owned)}
+
+
+def _chosen(question: str, plan: Plan) -> set[str]:
+    """Return the words of a question that name the values of a plan: its cats are no column `Cat`."""
+    return {word for each in plan.filters for word in words_of(question[each.start : each.end])}
 
 
 class _Planner(Measured):

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research.citations.labelled import split
 from research.models.extractive.evidence import Evidence, Fact, Step
 from research.models.extractive.times import MONTHS, YEAR, month_of
 from research.sandbox.sql import ROW
+from research.search.library.catalogue import identifier
 from research.text import has_cjk, tokens
 
 QUERY = "query"
@@ -69,6 +71,8 @@ class PTable(Struct, frozen=True):
     title: str
     rows: int
     columns: tuple[PColumn, ...]
+    by_month: bool = False
+    """Whether it was a table with a column for each month, and has a row for each now."""
 
     def unique(self, column: PColumn) -> bool:
         """Return whether each row has another value in a column of text, which so names it."""
@@ -77,11 +81,6 @@ class PTable(Struct, frozen=True):
     def leads(self, column: PColumn | None) -> bool:
         """Return whether a column of text is the first and names most rows, some by the same name."""
         return column is self.columns[0] and column.type == "text" and self.rows > column.different >= self.rows / 2
-
-    @property
-    def by_month(self) -> bool:
-        """Whether it was a table with a column for each month."""
-        return " UNION ALL " in self.name
 
     @property
     def times(self) -> list[PColumn]:
@@ -133,7 +132,7 @@ def _long(table: PTable) -> list[PTable]:
     ends = [value for each in months for end in (each.low, each.high) if (value := figure(end)) is not None]
     unit, blank = next(iter(months)).unit, sum(each.blank for each in months)
     measure = PColumn(
-        re.sub(r"\W+", "_", f"{title.lower()}_"),
+        f"{identifier(title)}_",
         title,
         "number",
         unit,
@@ -146,10 +145,8 @@ def _long(table: PTable) -> list[PTable]:
         f"SELECT {shared}, '{name}' AS month, {each.sql} AS {measure.sql} FROM {table.name}"
         for name, each in zip(names, months, strict=True)
     ]
-    by_month = PTable(
-        f"({' UNION ALL '.join(parts)})", table.file, table.title, table.rows * len(months), (*keys, by, measure)
-    )
-    return [by_month, table]
+    source, columns = f"({' UNION ALL '.join(parts)})", (*keys, by, measure)
+    return [replace(table, name=source, rows=table.rows * len(months), columns=columns, by_month=True), table]
 
 
 def _column(line: str) -> PColumn | None:

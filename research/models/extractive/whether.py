@@ -32,9 +32,8 @@ def settled(found: Verdict) -> Verdict:
     if fact := _stated(q, [*(finding.fact for finding in found.findings), *found.closest]):
         return Verdict(q, findings=(Finding(fact.subject, Target(fact.label), fact),), holds=True)
     if (one := _there(q, [*(finding.fact for finding in found.findings), *found.closest])) is not None:
-        return Verdict(
-            q, findings=(Finding(one.subject, Target(one.label), one),), holds=not one.value.startswith("0 ")
-        )
+        holds = one.quantity is not None and float(one.quantity.written) != 0
+        return Verdict(q, findings=(Finding(one.subject, Target(one.label), one),), holds=holds)
     if not found.findings:
         return found
     compared = q.operation == "compare" and COMPARATIVE.search(q.text.lower())

@@ -353,10 +353,7 @@ def _side_by_side(findings: Sequence[Finding], labels: Sequence[str], w: dict[st
     cells: dict[str, dict[str, str]] = {}
     for each in findings:
         cells.setdefault(each.subject, {})[bare(each.fact.label)] = f"{each.fact.value} [{each.fact.n}]"
-    heads = [
-        w["thing"],
-        *(_title(part_of(label) if "," in label else "") or _title(measure(w, label)) for label in labels),
-    ]
+    heads = [w["thing"], *(_title(part_of(label) or measure(w, label)) for label in labels)]
     rows = [[name, *(found.get(label, "–") for label in labels)] for name, found in cells.items()]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows))
 

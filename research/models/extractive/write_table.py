@@ -25,6 +25,8 @@ _WORDS = {
         "": "{m}",
         "RATIO": "{m}",
         "rows": "number of rows",
+        "most": "the most",
+        "fewest": "the fewest",
         "highest": "the highest",
         "lowest": "the lowest",
         "earliest": "the earliest",
@@ -80,6 +82,8 @@ _WORDS = {
         "": "{m}",
         "RATIO": "{m}",
         "rows": "行数",
+        "most": "最多",
+        "fewest": "最少",
         "highest": "最高",
         "lowest": "最低",
         "earliest": "最早",
@@ -416,7 +420,7 @@ def _which(plan: Plan, question: str, w: Mapping[str, str]) -> str:
         return w["latest" if plan.most else "earliest"]
     single = group is not None and plan.table.unique(group) and measure is not None and not measure.unit
     if single and re.search(r"\b(?:most|fewest)\b", question.lower()):
-        return "the most" if plan.most else "the fewest"
+        return w["most" if plan.most else "fewest"]
     return w["highest" if plan.most else "lowest"]
 
 
