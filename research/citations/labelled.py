@@ -299,6 +299,19 @@ def _read(cell: str, unit: str) -> tuple[Quantity, str] | None:
     return best
 
 
+_SAYS_IN_SQL = {
+    "sum": "SUM(",
+    "mean": "AVG(",
+    "difference": "-",
+    "share": "/",
+    "after": " > ",
+    "since": " >= ",
+    "before": " < ",
+    "until": " <= ",
+}
+"""Kinds of words that a claim about a result may have if its query has this."""
+
+
 def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     """Yield the figures that a query returned: what it says of them are the query, and the columns and cells that it used."""
     place = next((at for at, line in enumerate(lines) if line.startswith("Rows used: ")), len(lines))
@@ -313,7 +326,7 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     around = " ".join([sql, *head, *columns, titled, source.title, *texts]).replace("_", " ")
     units = {named.group() for name in columns if (named := _UNIT.search(name))}
     unit = units.pop() if len(units) == 1 else ""
-    for kind, call in (("sum", "SUM("), ("mean", "AVG("), ("difference", "-"), ("share", "/")):
+    for kind, call in _SAYS_IN_SQL.items():
         around += f" {' '.join(listed(kind))}" if call in sql.upper() else ""
     for word, many in product(("row", "行"), (len(used) - 2, len(rows))):
         yield Cell(source.n, titled, (), frozenset([word]), around, _count(many), how=sql)
@@ -555,7 +568,7 @@ def _returned(
     for owner, figure in zip(owners, figures, strict=True):
         row = [cell for cell in cells if _is_of(cell, owner, frozenset())]
         chosen += [cell for cell in row if cell.states(figure)][:1]
-    months = [each.written if not each.date[0] else f"{each.date[0]}-{each.date[1]:02}" for each in claim.dates]
+    months = [_written_in(each.date, each.written) for each in claim.dates]
     dated = [cell.year for cell in chosen if cell.year]
     if len(chosen) < len(figures) or (dated and claim.years and dated != list(claim.years)):
         return None
@@ -566,6 +579,14 @@ def _returned(
             return None
     accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
     return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if chosen and accepted else None
+
+
+def _written_in(date: tuple[int, int, int], written: str) -> str:
+    """Return how a query has a date that a claim states: `2024-03-01`, `2024-03`, `'03-01`; a month alone as it is written."""
+    year, month, day = date
+    if not (year or day):
+        return written
+    return (f"{year}-" if year else "'") + f"{month:02}" + (f"-{day:02}" if day else "")
 
 
 def _paired(found: Sequence[Any], count: int) -> list[Any]:

@@ -787,3 +787,47 @@ def test_what_a_table_says_without_one_word_is_shown_but_no_answer(
     assert (view.outcome, view.short) == ("no_evidence", "")
     assert said in view.answer
     assert ("No table accounts for “castrated”" in view.answer) == bool(said)
+
+
+YARD = (
+    "boat,pontoon,length (m),shore power,arrived\nTern,Heron,8,Yes,2024-02-24\nGull,Heron,9,No,2024-03-01\n"
+    "Knot,Dunlin,7,Yes,2024-03-02\nCoot,Dunlin,11,No,2024-09-01\nRuff,Heron,6,No,2024-09-02\n"
+)
+LINES = "income line,Jan,Feb,Mar\nDiesel sales,679,792,1087\nLaundry and showers,64,70,100\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "status"),
+    [
+        ("How many boats arrived after 1 March 2024?", "after 1 March 2024 has **3** rows", "calculated"),
+        ("How many boats arrived on 1 September 2024?", "on 1 September 2024 has **1** row", "calculated"),
+        ("How many boats arrived before 2 March?", "before 2 March has **2** rows", "calculated"),
+        ("How many boats have no shore power?", "**3** rows of yard.csv have shore power No", "calculated"),
+        ("What percentage of the boats have shore power?", "2 of the 5 rows", "calculated"),
+        ("What share of the boats on Heron have shore power?", "1 of the 3 rows of yard.csv for Heron", "calculated"),
+        ("In which month did we earn the most from diesel?", "**March**", "calculated"),
+        ("How much more did the laundry earn in March than in January?", "changed by **36** (56.25%)", ""),
+    ],
+)
+def test_days_shares_of_rows_and_parts_of_names_are_read(
+    bench: Workbench, own_library: Path, tmp_path: Path, question: str, said: str, status: str
+) -> None:
+    folder = written(tmp_path / "yard", {"yard.csv": YARD, "lines.csv": LINES})
+    view = asked(bench, folder, question)
+    assert said in view.answer
+    assert not status or view.citations[0].status == status
+
+
+def test_a_day_is_not_read_from_a_table_of_months(bench: Workbench, own_library: Path, tmp_path: Path) -> None:
+    folder = written(tmp_path / "months", {"lines.csv": LINES})
+    assert asked(bench, folder, "What did diesel earn on 3 March?").outcome == "no_evidence"
+
+
+def test_a_query_for_another_day_does_not_confirm_a_count(tmp_path: Path) -> None:
+    own = written(tmp_path / "yard", {"yard.csv": YARD})
+    library = Library(tmp_path)
+    library.add_folder(own)
+    tool = QueryTool(lambda: library, [str(own)])
+    passages = tool(sql="SELECT COUNT(*) AS n FROM yard WHERE substr(arrived, 1, 10) > '2024-03-01'").passages
+    for when, status in (("after 1", "calculated"), ("after 2", "unverified"), ("before 1", "unverified")):
+        assert verdict(f"yard.csv {when} March 2024 has 3 rows [1].", passages)[0] == status

@@ -180,16 +180,17 @@ def filters(text: str, table: PTable) -> list[Filter] | None:
             kept[kept.index(alike[0])] = chosen
         elif not rivals:
             kept.append(each)
-    kept += [each for column in table.of_type("text") for each in _in_part(text, column, kept)]
+    kept += [each for column in table.of_type("text") for each in _in_part(text, column, kept, table)]
     kept += _flags(text, table, kept)
     return [*kept, *_empty(text, table, kept)]
 
 
-def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> list[Filter]:
+def _in_part(text: str, column: PColumn, kept: Sequence[Filter], table: PTable) -> list[Filter]:
     """Return the values of a column of which a question has a part.
 
     Those of which it has two words and half, at least, and apart from each other: *cold store unit*.  Or those that begin
-    with a name of it, if no other does: *Venlo* of `Venlo Trade Port`.
+    with a name of it, if no other does: *Venlo* of `Venlo Trade Port`; in the column that names the rows, with any word
+    that names no column: *diesel* of `Diesel sales`.
     """
     if any(each.column is column for each in kept) or has_cjk(text):
         return []
@@ -207,10 +208,14 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter]) -> list[Filter]
         alone = [[match for match in held[each] if sum(match in held[other] for other in best) == 1] for each in best]
         return [Filter(column, each, *at[0].span()) for each, at in zip(best, alone, strict=True)] if all(alone) else []
     found = []
-    for match, _ in words:
-        begun = [each for each in column.values if re.match(rf"{match.group()}(?!{_LETTER})", each)]
+    heads = {word for each in table.columns for word in each.words}.union(words_of(f"{table.title} {table.file}"))
+    rows = table.unique(column) or table.by_month
+    for match, said in words:
+        word = match.group()
+        begun = [each for each in column.values if re.match(rf"{word}(?!{_LETTER})", each, re.I if rows else 0)]
         free = match.start() and not any(each.start < match.end() and match.start() < each.end for each in kept)
-        if match.group().istitle() and len(match.group()) > 2 and free and len(begun) == 1:
+        named = (word.istitle() and len(word) > 2) or (rows and len(word) > _PREFIX and heads.isdisjoint(said))
+        if named and free and len(begun) == 1:
             found.append(Filter(column, begun[0], *match.span()))
     return found
 
@@ -322,7 +327,8 @@ def _flags(text: str, table: PTable, kept: Sequence[Filter]) -> list[Filter]:
         if not places or not all(places):
             continue
         start, end = min(place[0] for place in places), max(place[-1] for place in places)
-        wanted = _NO if _NOT.search(text[max(0, start - 12) : start]) else _YES
+        before = text[:start]
+        wanted = _NO if _NOT.search(before[-12:]) or _DENIED.search(before) else _YES
         value = next((values[each] for each in wanted if each in values), None)
         if value is not None:
             found.append(Filter(column, value, start, end))

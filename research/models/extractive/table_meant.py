@@ -51,6 +51,12 @@ COUNTED = re.compile(
     rf"多少[{said.CLASSIFIERS}]?(?P<zh>[^\W\d_]{{0,8}})|(?<!哪)几[{said.CLASSIFIERS}](?P<few>[^\W\d_]{{0,8}})",
     re.I,
 )
+PART_OF = re.compile(
+    r"\b(?:percent(?:age)?|share|proportion|fraction) of (?:(?:all|the|our|its) )*(?P<what>[^\W\d_].*)|"
+    r"占(?:全部|所有|全体|总)?(?P<zh>[^\W\d_的]{1,6}?)(?:总数|数)?的",
+    re.I,
+)
+"""What asks for a share of rows, if they are what stands behind it: `what percentage of the orders`."""
 MOST_OF = re.compile(
     r"\b(?:most|fewest|least|(?:highest|largest|greatest|lowest|smallest) number of)\s+(?P<what>[^\W\d_].*)|"
     r"(?:[的下有]|^)(?P<zh>[^\W\d_的下有哪]{1,6}?)(?:数量|数|量)?最[多少]",
@@ -299,9 +305,13 @@ class Meant:
     def _is_head(self, word: str) -> bool:
         return any(word in column.words for column in self.figures)
 
+    def counting(self) -> re.Match[str] | None:
+        """Return what asks for a number or a share of things."""
+        return COUNTED.search(self.text) or PART_OF.search(self.text)
+
     def noun(self) -> list[str]:
         """Return the words of what is counted: `orders` in `how many orders` and in `the most orders`."""
-        match = COUNTED.search(self.text) or MOST_OF.search(self.unlimited)
+        match = self.counting() or MOST_OF.search(self.unlimited)
         if match is None:
             return []
         found = next((each for each in match.groups() if each), "")
@@ -325,7 +335,7 @@ class Meant:
 
     def counts(self, words: Sequence[str], group: PColumn | None) -> bool:
         """Return whether the rows are what is counted: they are named by a column, a value or the file."""
-        counted = COUNTED.search(self.text)
+        counted = self.counting()
         compared = self.degree and not MOST_OF.search(self.unlimited)  # the smallest boat is not the fewest boats
         if counted is None and (compared or not self.ranked() or said.GROWTH.search(self.text)):
             return False

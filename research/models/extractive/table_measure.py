@@ -13,6 +13,7 @@ from research.models.extractive.table_nouns import quantity
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import means
 from research.models.extractive.table_units import UNITS, unit_of
+from research.models.extractive.times import DAY
 from research.text import has_cjk
 
 
@@ -22,7 +23,7 @@ class Measured(Meant):
     def measure(self, words: Sequence[str], group: PColumn | None) -> tuple[PColumn | None, float]:
         """Return the column of figures that the words mean, and how sure that is."""
         columns, noun = self.figures, self.noun()
-        counted = noun and COUNTED.search(self.text) and not self._named_by(noun[0])
+        counted = noun and self.counting() and not self._named_by(noun[0])
         if counted and (self.names_rows(noun[0]) or self.different()):
             return None, 0.0
         if self.table.by_month:  # no things are counted, but the months in which something is so
@@ -106,7 +107,8 @@ class Measured(Meant):
 
     def time(self) -> PColumn | None:
         """Return the column of dates that periods or a change refer to."""
-        when = self.table.times
+        dated = any(DAY.search(each.text) for each in self.periods)
+        when = [each for each in self.table.times if not dated or DAY.search(each.low)]
         if not when or (when[0].type == "month" and any(each.text[0] != "-" for each in self.periods)):
             return None
         words = words_of(self.text)

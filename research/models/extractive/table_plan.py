@@ -237,7 +237,7 @@ class _Planner(Measured):
         if measure in self.wide.values() and _beyond_years(self):
             return None
         operation, aggregate = self._operation(measure, group)
-        if operation is None or (measure is None and operation not in ("count", "rank")):
+        if operation is None or (measure is None and operation not in ("count", "rank", "share")):
             return None
         if measure is None and (
             not self.counts(words, group) or (operation == "rank" and group and self.table.unique(group))
@@ -321,8 +321,10 @@ class _Planner(Measured):
             dated = measure is not None and measure.type in ("date", "year")
             least = "MIN" if not self._most(measure) else "MAX"
             return "rank", how or (least if dated or not plain or _of_one_row(self, group) else "SUM")
+        if measure is None and said.SHARE.search(text):
+            return ("share", "COUNT") if self.found and not group else (None, "")
         if measure is None:
-            return ("count", "COUNT") if COUNTED.search(text) and not said.SHARE.search(text) else (None, "")
+            return ("count", "COUNT") if COUNTED.search(text) else (None, "")
         pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
         if said.DIFFERENCE.search(text) and len(self.periods) == 2 and (self.time() or self.wide) and not pair:
             return "growth", "SUM" if plain else "AVG"

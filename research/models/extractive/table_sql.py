@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from research.models.extractive.table_columns import Filter
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.times import Period, month_of
@@ -21,16 +22,16 @@ def statement(plan: Plan) -> str:
     table = plan.table.name
     if plan.operation == "growth":
         return _growth(plan)
-    conditions = [*_values(plan), *_times(plan), *_limits(plan)]
+    conditions = [*_values(plan.filters), *_times(plan), *_limits(plan)]
     if plan.operation == "count":
         what = f"COUNT(DISTINCT {plan.group.sql})" if plan.group else "COUNT(*)"
         return f"SELECT {what} AS n FROM {table}{_where(conditions)}"
     if plan.operation == "share":
-        assert plan.measure
-        inside = " AND ".join(_values(plan))
-        rest = _where([*_times(plan), *_limits(plan)])
-        part = f"SUM(CASE WHEN {inside} THEN {plan.measure.sql} END)"
-        whole = f"SUM({plan.measure.sql})"
+        one = plan.measure.sql if plan.measure else "1"  # rows are counted
+        chosen, others = parted(plan)
+        inside = " AND ".join(_values(chosen))
+        rest = _where([*_values(others), *_times(plan), *_limits(plan)])
+        part, whole = f"SUM(CASE WHEN {inside} THEN {one} END)", f"SUM({one})"
         return f"SELECT {part} AS part, {whole} AS whole, 100.0 * {part} / {whole} AS percent FROM {table}{rest}"
     if plan.operation == "list":
         assert plan.group
@@ -98,7 +99,7 @@ def _difference(plan: Plan) -> str:
         f"{plan.aggregate}(CASE WHEN {each.column.sql} = {text(each.value)} THEN {plan.measure.sql} END)"
         for each in (one, other)
     ]
-    where = _where([*_values(plan), *_times(plan), *_limits(plan)])
+    where = _where([*_values(plan.filters), *_times(plan), *_limits(plan)])
     select = f"{parts[0]} AS first, {parts[1]} AS second, {parts[0]} - {parts[1]} AS difference"
     return f"SELECT {select} FROM {plan.table.name}{where}"
 
@@ -112,9 +113,16 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def _values(plan: Plan) -> list[str]:
+def parted(plan: Plan) -> tuple[Sequence[Filter], Sequence[Filter]]:
+    """Return the values that choose the part of a share, and those of its whole: of rows, the column named last is the part."""
+    last = max(plan.filters, key=lambda each: each.start).column
+    part = [each for each in plan.filters if plan.measure or each.column is last]
+    return part, [each for each in plan.filters if each not in part]
+
+
+def _values(filters: Sequence[Filter]) -> list[str]:
     columns: dict[str, dict[str, None]] = {}
-    for each in plan.filters:
+    for each in filters:
         columns.setdefault(each.column.sql, {})[each.value] = None
     return [_equal(column, list(values)) for column, values in columns.items()]
 
@@ -166,7 +174,7 @@ def _moment(column: PColumn, period: Period) -> tuple[str, tuple[str, str]]:
         return _ordered(column), (str(int(first)), str(int(last)))
     if not dash:
         return f"substr({column.sql}, 1, 4)", (text(year), text(year))
-    start = "1, 7" if year else "6, 2"
+    start = f"1, {5 + len(part)}" if year else f"6, {len(part)}"
     if part.startswith("Q") and "Q" not in column.low:
         first, last = _QUARTERS[part]
         return f"substr({column.sql}, {start})", (
@@ -222,7 +230,7 @@ def _growth(plan: Plan) -> str:
     first, last = parts
     change = f"{last} - {first} AS change, 100.0 * ({last} - {first}) / {first} AS percent"
     select = f"{first} AS {names[0]}, {last} AS {names[1]}, {change}"
-    where = _where([*_values(plan), *_limits(plan)])
+    where = _where([*_values(plan.filters), *_limits(plan)])
     if plan.group is None:
         return f"SELECT {select} FROM {plan.table.name}{where}"
     order = f"{'change' if plan.absolute else 'percent'} {'DESC' if plan.most else 'ASC'}"

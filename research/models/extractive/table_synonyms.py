@@ -8,7 +8,7 @@ from research.models.extractive.table_columns import EQUAL, apart, same
 SYNONYMS = tuple(
     frozenset(line.split())
     for line in (
-        "revenue sales turnover takings 销售额 营业额 营收 收入",
+        "revenue income sales turnover takings earn 销售额 营业额 营收 收入",
         "salary pay wage earnings payroll compensation 工资 薪资 薪水 月薪 年薪",
         "price cost charge fee 价格 单价 费用",
         "cost expense expenditure spending outlay 成本 支出 花费 开支",

@@ -13,16 +13,22 @@ from research.models.extractive.places import LANGUAGES
 MONTHS = "January February March April May June July August September October November December".split()
 _MONTHS = [name.lower() for name in MONTHS]
 _MONTH = re.compile(
-    rf"\b(?P<name>{'|'.join(f'{m[:3]}(?:{m[3:]})?' for m in _MONTHS)}|sept)\b\.?(?!\s+not)(?:\s+(?P<year>(?:19|20)\d\d))?"
+    r"(?:\b(?P<day>[12]?\d|3[01])(?:st|nd|rd|th)?\s+(?:of\s+)?)?"
+    rf"\b(?P<name>{'|'.join(f'{m[:3]}(?:{m[3:]})?' for m in _MONTHS)}|sept)\b\.?(?!\s+not)"
+    r"(?:\s+(?P<behind>[12]?\d|3[01])(?:st|nd|rd|th)?(?![\d%]),?)?(?:\s+(?P<year>(?:19|20)\d\d))?"
 )
 _ZH_MONTH = re.compile(
-    r"(?:(?P<year>(?:19|20)\d\d)\s{0,2}年\s{0,2})?(?P<month>1[0-2]|[1-9])\s{0,2}(?:月份?|(?=[到至~–-]\s?\d{1,2}\s?月))"
+    r"(?:(?P<year>(?:19|20)\d\d)\s{0,2}年\s{0,2})?(?P<month>1[0-2]|[1-9])\s{0,2}"
+    r"(?:月份?(?:(?P<day>[12]?\d|3[01])[日号])?|(?=[到至~–-]\s?\d{1,2}\s?月))"
 )
+_ISO = re.compile(r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])-(?P<day>[0-2]\d|3[01])(?![\d-])")
 _QUARTER = re.compile(
     r"\bQ(?P<q>[1-4])\b(?:\s*(?P<year>(?:19|20)\d\d))?|(?:(?P<zyear>(?:19|20)\d\d)\s*年)?第?(?P<z>[一二三四])季度|\b(?P<o>first|second|third|fourth)\s+(?:quarter\b|(?=(?:to|and)\s(?:the\s)?\w+\squarter\b))",
     re.I,
 )
 YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]*\d)")
+DAY = re.compile(r"-\d\d-\d\d")
+"""Matches the month and day of a period, or of a date."""
 _TO = re.compile(r"\s*(?:(?:up\s+)?(?:to|till?|until|through)(?:\s+the)?|[到至–—~-])\s*", re.I)
 _OR = re.compile(r"\s*(?:and|[和与到至])(?:\s+the)?\s*", re.I)
 _BETWEEN = re.compile(r"\bbetween(?:\s+the)?\s*$|在$|介于$", re.I)
@@ -37,7 +43,7 @@ _UNTIL = re.compile(r"\b(?:until|through|up to|by)\s*$|截至$", re.I)
 
 
 class Period(Struct, frozen=True):
-    """A time that a question names: `2024`, `2024-03`, `-03` for March of any year, `2024-Q1`."""
+    """A time that a question names: `2024`, `2024-03`, `-03` for March of any year, `2024-Q1`, `2024-03-15`."""
 
     text: str
     how: str = "="
@@ -89,18 +95,28 @@ def periods(text: str) -> list[Period]:
         add(f"{match['year'] or match['zyear'] or ''}-Q{quarter}", match)
     for match in _MONTH.finditer(lower):
         before, after = _around(lower, match)
-        if match["name"] == "may" and not match["year"] and not re.search(r"\b(?:in|of|for|during)\s+$", before):
+        if (
+            match["name"] == "may"
+            and not (match["day"] or match["year"])
+            and not re.search(r"\b(?:in|of|for|during|from|since|to|until|through|between|before|after|by)\s+$", before)
+        ):
             continue
         if match["name"] == "mar" or (match["name"] == "march" and re.match(r"\s*on\b", after)):
             continue
         number = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["name"][:3]))
-        add(f"{match['year'] or ''}-{number:02d}", match)
+        add(f"{match['year'] or ''}-{number:02d}{_day(match['day'] or match['behind'])}", match)
     for match in _ZH_MONTH.finditer(text):
-        add(f"{match['year'] or ''}-{int(match['month']):02d}", match)
+        add(f"{match['year'] or ''}-{int(match['month']):02d}{_day(match['day'])}", match)
+    for match in _ISO.finditer(text):
+        add(match.group(), match)
     for match in YEAR.finditer(text):
         if match.start() not in taken:
             add(match.group(), match)
     return _joined(text, sorted(found, key=lambda each: each.start))
+
+
+def _day(written: str | None) -> str:
+    return f"-{int(written):02d}" if written else ""
 
 
 def _joined(text: str, found: list[Period]) -> list[Period]:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from research._util.amounts import plain, rounded
-from research.models.extractive.table_columns import is_flag
+from research.models.extractive.table_columns import Filter, is_flag
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn, figure, shown
-from research.models.extractive.table_sql import value_name
+from research.models.extractive.table_sql import parted, value_name
 from research.models.extractive.table_words import GROWTH
 from research.models.extractive.times import MONTHS
 from research.models.extractive.verdict import TableAnswer
@@ -43,6 +43,7 @@ _WORDS = {
         "count_of": "**{value}** {rows} of {table}{times} {has} {of} [{n}].",
         "distinct": "**{value}** different {values} of {group}{where} [{n}].",
         "share": "{part} of {whole}, which is **{value}**{where} [{n}].",
+        "share_of": "{part} of the {whole} rows of {table}{where} {has} {of}, which is **{value}** [{n}].",
         "cell": "{name}: {m} **{value}** [{n}].",
         "only": "{group}{where}: {names} [{n}].",
         "list": "{group}{where}, {all}: {names} [{n}].",
@@ -100,6 +101,7 @@ _WORDS = {
         "count_of": "{times}{table}中{of}的共有**{value}**行 [{n}]。",
         "distinct": "{where}{group}共有**{value}**个不同的值 [{n}]。",
         "share": "{where}{what}为{part}，占总数{whole}的**{value}** [{n}]。",
+        "share_of": "{where}{table}的{whole}行中，{of}的有{part}行，占**{value}** [{n}]。",
         "cell": "{name}：{m}为**{value}** [{n}]。",
         "only": "{where}{group}为{names} [{n}]。",
         "list": "{where}{group}{all}：{names} [{n}]。",
@@ -138,8 +140,12 @@ _HEADLINE = 120
 _ONE = {"rows": "row", "values": "value", "has": "has"}
 _SEVERAL = {"rows": "rows", "values": "values", "has": "have"}
 _SIGNS = {
-    "en": {">": "above", ">=": "at least", "<": "below", "<=": "at most", "=": "in"},
-    "zh": {">": "超过", ">=": "不低于", "<": "不及", "<=": "不超过", "=": ""},
+    "en": {">": "above", ">=": "at least", "<": "below", "<=": "at most"},
+    "zh": {">": "超过", ">=": "不低于", "<": "不及", "<=": "不超过"},
+}
+_WHEN = {
+    "en": {">": "after {t}", ">=": "since {t}", "<": "before {t}", "<=": "until {t}", "=": "in {t}"},
+    "zh": {">": "{t}之后", ">=": "{t}以来", "<": "{t}之前", "<=": "截至{t}", "=": "{t}"},
 }
 
 
@@ -237,10 +243,9 @@ class _Sentences:
         value = figure(cell)
         return cell if value is None else with_unit(tidy(value), measure)
 
-    def _chosen(self) -> dict[str, str]:
+    def _chosen(self, filters: Sequence[Filter]) -> dict[str, str]:
         """Return the values that choose rows, by the names of their columns."""
         columns: dict[str, dict[str, None]] = {}
-        filters = self.plan.filters if self.plan.operation != "difference" else ()
         for each in sorted(filters, key=lambda each: each.start):
             columns.setdefault(each.column.said, {})[each.value or self.w["empty"]] = None
         return {name: self.w["any"].join(values) for name, values in columns.items()}
@@ -256,7 +261,9 @@ class _Sentences:
         ]
 
     def _where(self) -> str:
-        columns = self._chosen()
+        shares = self.plan.operation == "share" and self.plan.measure is None
+        chosen = parted(self.plan)[1] if shares else self.plan.filters
+        columns = self._chosen(chosen if self.plan.operation != "difference" else ())
         stated = {name: value for name, value in columns.items() if is_flag(value) or value == self.w["empty"]}
         named = [value for name, value in columns.items() if name not in stated]
         parts = [self.w["is"].format(c=name, v=value) for name, value in stated.items()]
@@ -314,11 +321,13 @@ class _Sentences:
         key = "sum" if self.plan.operation == "sum" else "one"
         return [_upper(self.w[key].format(what=self._what(), where=self._where(), value=value, n=self.n))]
 
+    def _having(self, filters: Sequence[Filter]) -> list[str]:
+        chosen = self._chosen(filters).items()
+        return [self.w["blank" if each == self.w["empty"] else "has"].format(c=name, v=each) for name, each in chosen]
+
     def _count(self) -> list[str]:
         plan, value, times = self.plan, self.rows.rows[0][0], _times(self.plan, self.language)
-        chosen = self._chosen().items()
-        of = [self.w["blank" if each == self.w["empty"] else "has"].format(c=name, v=each) for name, each in chosen]
-        of += self._limits()
+        of = [*self._having(plan.filters), *self._limits()]
         said = self.w["distinct" if plan.group else "count_of" if of else "count"].format(
             value=value,
             **(_ONE if value == "1" else _SEVERAL),
@@ -333,18 +342,19 @@ class _Sentences:
 
     def _share(self) -> list[str]:
         part, whole, percent = (figure(cell) or 0.0 for cell in self.rows.rows[0])
-        assert self.plan.measure
-        measure = self.plan.measure
-        return [
-            self.w["share"].format(
-                part=with_unit(tidy(part), measure),
-                whole=with_unit(tidy(whole), measure),
-                value=f"{tidy(percent)}%",
-                what=self._measure(),
-                where=self._where(),
-                n=self.n,
-            )
-        ]
+        measure = self.plan.measure or self.plan.filters[0].column
+        values = {
+            "part": with_unit(tidy(part), measure),
+            "whole": with_unit(tidy(whole), measure),
+            "value": f"{tidy(percent)}%",
+            "where": self._where(),
+            "n": self.n,
+        }
+        if self.plan.measure:
+            return [self.w["share"].format(what=self._measure(), **values)]
+        of = self.w["and"].join(self._having(parted(self.plan)[0]))
+        has = (_ONE if part == 1 else _SEVERAL)["has"]
+        return [_upper(self.w["share_of"].format(of=of, table=self.plan.table.file, has=has, **values))]
 
     def _list(self) -> list[str]:
         plan, rows = self.plan, self.rows.rows
@@ -392,11 +402,11 @@ class _Sentences:
         )
         what = named.said if plan.wide else self._what()
         what = self.w["figures"] if GROWTH.search(what) else what  # `the growth of growth`
+        changed = (f"{tidy(percent or 0.0)}%", with_unit(tidy(change or 0.0), named))
         values = {
             "what": what,
             "where": self._where(),
-            "percent": f"{tidy(percent or 0.0)}%",
-            "change": with_unit(tidy(change or 0.0), named),
+            **dict(zip(("change", "percent") if plan.absolute else ("percent", "change"), changed, strict=True)),
             "span": self.w["span"].format(
                 a=with_unit(tidy(first or 0.0), named), s=starts, b=with_unit(tidy(last or 0.0), named), e=finishes
             ),
@@ -431,8 +441,8 @@ def _times(plan: Plan, language: str) -> str:
     times = [dated(each.text, language) for each in plan.periods]
     if [each.how for each in plan.periods] == [">=", "<="]:
         return _WORDS[language]["span_of"].format(a=times[0], b=times[1])
-    signs = [_SIGNS[language][each.how] for each in plan.periods]
-    return _WORDS[language]["any"].join(f"{sign} {time}".lstrip() for sign, time in zip(signs, times, strict=True))
+    said = [_WHEN[language][each.how].format(t=time) for each, time in zip(plan.periods, times, strict=True)]
+    return re.sub(r"\bin (?=\d{1,2} )", "on ", _WORDS[language]["any"].join(said))
 
 
 def _without_year(name: str, plan: Plan) -> str:
