@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from typing import TYPE_CHECKING
 
-from research._util.background import Background
+from research._util.background_thread import Background
 from research.errors import WorkbenchError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 import research
 from research import defaults
-from research.agent.fork import fork_of
+from research.agent.inherited import fork_of
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
 from research.agent.run import Run

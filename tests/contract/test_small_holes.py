@@ -35,7 +35,7 @@ from research.memory.sqlite import SqliteMemoryStore
 from research.models import bounded
 from research.models.failures import Problem
 from research.ops import logs
-from research.sandbox.python import run_python
+from research.sandbox.interpreter import run_python
 from research.store import RunRow
 from research.store.sqlite import SqliteStore
 from research.types import Completion, Delta, Message, Request

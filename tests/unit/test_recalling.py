@@ -15,7 +15,7 @@ from research.agent.budget import Meter
 from research.agent.context import RunContext, Services
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
-from research.agent.recall import quoted
+from research.agent.remembering import quoted
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger, source_text
