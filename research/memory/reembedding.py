@@ -10,7 +10,7 @@ from research._util.background_thread import Background
 from research.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from research.memory.memory import Memory
+    from research.memory.entries import Memory
 
 
 class Reembedding:

@@ -24,7 +24,7 @@ from research.web.url_guard import LIBRARY, is_users_own, normalized, original
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
-    from research.search.library.library import Library
+    from research.search.library.documents import Library
     from research.types import Embedder
     from research.web.fetch import FetchedPage
     from research.web.readers import Link

@@ -30,8 +30,8 @@ from research.workbench import endpoints, leaving
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
-    from research.mcp.client import McpServers
-    from research.search.library.library import Library
+    from research.mcp.server_tools import McpServers
+    from research.search.library.documents import Library
     from research.store import Store
     from research.types import Model
 

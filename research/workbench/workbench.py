@@ -26,8 +26,8 @@ from research.engine.reclaim import Queue
 from research.events.recipe import LIBRARY, Recipe
 from research.ops import logs, tracing
 from research.search import classes
+from research.search.library.documents import Library
 from research.search.library.indexing import Progress
-from research.search.library.library import Library
 from research.search.library.quota import Quota
 from research.search.scope import of_recipe
 from research.store import Store
@@ -37,8 +37,8 @@ from research.workbench import deleting, endpoints, leaving
 
 if TYPE_CHECKING:
     from research.citations.judges import Judges
-    from research.mcp.client import McpServers
-    from research.memory.memory import Memory
+    from research.mcp.server_tools import McpServers
+    from research.memory.entries import Memory
     from research.memory.reembedding import Reembedding
     from research.memory.store import MemoryStore
     from research.workbench.worlds import Worlds
@@ -153,16 +153,16 @@ class Workbench:
     @cached_property
     def memory(self) -> Memory:
         """Findings of earlier runs, and the user's notes."""
-        from research.memory.memory import Memory
+        from research.memory.entries import Memory
 
         return Memory(self._memory_store(), self.embedder, self.settings.memory_capacity)
 
     def _memory_store(self) -> MemoryStore:
         if self.settings.database_url is not None:
-            from research.memory.postgres import PostgresMemoryStore
+            from research.memory.postgres_store import PostgresMemoryStore
 
             return PostgresMemoryStore(self.settings.database_url.get_secret_value(), self.settings.schema)
-        from research.memory.sqlite import SqliteMemoryStore
+        from research.memory.sqlite_store import SqliteMemoryStore
 
         return SqliteMemoryStore(self.settings.home / "memory.sqlite")
 
@@ -176,7 +176,7 @@ class Workbench:
     @cached_property
     def mcp(self) -> McpServers:
         """The MCP servers of `mcp.json`; each is started when it is first used."""
-        from research.mcp.client import McpServers
+        from research.mcp.server_tools import McpServers
 
         return McpServers(self.settings.home, self.settings.allowed_hosts, environment())
 

@@ -15,7 +15,7 @@ from pages.parts.shared import home as open_home
 from research.citations.verifiers import Thresholds
 from research.config import saved_settings
 from research.config.settings import SAVED_FILE, load
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.workbench import verifiers
 from research.workbench.calibration import Calibration, Rate
 from tests.app.conftest import APP

@@ -21,7 +21,7 @@ from msgspec import Struct
 from research.config.settings import load
 from research.errors import ConfigError, ToolError
 from research.mcp import config
-from research.mcp.client import McpServers
+from research.mcp.server_tools import McpServers
 from research.memory import Entry
 from research.servers.mcp import serve
 from research.store.sqlite import SqliteStore

@@ -52,7 +52,7 @@ from research.exports.markdown import prose as downloaded_prose
 from research.parsing import parse
 from research.protocols.tagged import Tagged, write_call
 from research.sandbox import state
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.tools.python import PythonTool
 from research.types import (
     Completion,

@@ -30,8 +30,8 @@ from research.events.recipe import Recipe
 from research.events.view import fold
 from research.exports.markdown import markdown
 from research.mcp import intake
-from research.mcp.schemas import parameters
-from research.memory.sqlite import SqliteMemoryStore
+from research.mcp.sanitising import parameters
+from research.memory.sqlite_store import SqliteMemoryStore
 from research.models import bounded
 from research.models.failures import Problem
 from research.ops import logs

@@ -26,8 +26,8 @@ from research.events.recipe import Budget, Recipe
 from research.events.transcript import Interaction
 from research.events.view import RunView, fold
 from research.memory import Entry
+from research.memory.entries import Memory
 from research.memory.learning import supported_findings
-from research.memory.memory import Memory
 from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
 from research.models.extractive.evidence import Evidence
 from research.protocols.native import Native

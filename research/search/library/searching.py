@@ -14,7 +14,7 @@ from msgspec import Struct
 from research._util.decoding import decode
 from research._util.said import say
 from research.errors import ToolError
-from research.search.library import overview, ranking, storage
+from research.search.library import listings, ranking, storage
 from research.search.library.factbook import Document
 from research.search.relevance import beginning, best_quote, room
 from research.text import clip
@@ -82,7 +82,7 @@ def hits(
     def texts(document: Document) -> list[str]:
         return storage.around(connection, document.url, passages[document][:_QUOTED])
 
-    collections = overview.collections_of(connection, [each.document.url for each in by_both])
+    collections = listings.collections_of(connection, [each.document.url for each in by_both])
     best = ranking.shown(ranking.to_the_point(query, by_both, texts, collections), limit)
     quotes = {
         document: _quote(document, texts(document), passages[document][0], query, room(rank))
