@@ -21,7 +21,7 @@ from research.errors import ConfigError
 from research.evaluation import Candidate, Plan, Question
 from research.evaluation.plans import store_plan
 from research.evaluation.records import Records
-from research.evaluation.running import carry_out, evaluate
+from research.evaluation.runner import carry_out, evaluate
 from research.events.view import RunView, fold
 from research.exports import FORMATS
 from research.workbench.workbench import Workbench
