@@ -10,14 +10,13 @@ import msgspec
 
 from research import prompts
 from research.agent import plan_text, unanswered
+from research.agent.amending import with_numbers, with_reader
 from research.agent.context import Steps
 from research.agent.evolving_report import with_answer
 from research.agent.judging import judge
 from research.agent.judging_parts import judge_parts
-from research.agent.numbering import with_numbers
 from research.agent.outcome import objections, outcome_of, refused
 from research.agent.planning import plan_first
-from research.agent.reading import with_reader
 from research.agent.remembering import keep, recall
 from research.agent.run import Run
 from research.citations import check, cited, clean, uncited, without_marks

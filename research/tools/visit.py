@@ -19,7 +19,7 @@ from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Tool, ToolOutput, ToolSpec
-from research.web.places import told
+from research.web.locators import told
 from research.web.url_guard import LIBRARY, is_users_own, normalized, original
 
 if TYPE_CHECKING:

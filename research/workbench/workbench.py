@@ -33,7 +33,7 @@ from research.search.scope import of_recipe
 from research.store import Store
 from research.store.saved import SavedValues
 from research.types import Embedder, Model, Scripted, Tool
-from research.workbench import deleting, endpoints, leaving
+from research.workbench import deleting, endpoint_registry, leaving
 
 if TYPE_CHECKING:
     from research.citations.judges import Judges
@@ -64,7 +64,7 @@ class Workbench:
             observers.append(traced.observe)
         limits = parse_caps(self.settings.user_caps or USUAL) if self.settings.user else {}
         self.caps = Caps(
-            limits, lambda: self.store, self.settings.home, lambda model: endpoints.free(self.settings, model)
+            limits, lambda: self.store, self.settings.home, lambda model: endpoint_registry.free(self.settings, model)
         )
         """What the administrator lets this user take; without a login, there are no caps."""
         if limits:
@@ -146,7 +146,7 @@ class Workbench:
     @cached_property
     def judges(self) -> Judges:
         """The verifiers of citations, with what they said since this workbench was opened."""
-        from research.workbench.verifiers import open_judges
+        from research.workbench.verifier_registry import open_judges
 
         return open_judges(self)
 
@@ -212,8 +212,8 @@ class Workbench:
     def model(self, name: str) -> Model:
         """Return the model of that name, e.g. `extractive`, `openai:NAME` or `ENDPOINT:NAME`.  Raises `ConfigError`."""
         kind, _, rest = name.partition(":")
-        if endpoints.is_endpoint(self.settings, kind):
-            return endpoints.model(self.settings, kind, rest)
+        if endpoint_registry.is_endpoint(self.settings, kind):
+            return endpoint_registry.model(self.settings, kind, rest)
         given = name == self.settings.model and self.settings.origin("model") != "saved"
         provider = plugins.provider.get(kind)
         if provider.file and not given:
@@ -262,7 +262,7 @@ class Workbench:
 
     def _turns(self) -> Callable[[str, int], float]:
         """Return the function that reserves a request to a model, within the user's caps and the rate limits."""
-        limiter = RateLimiter(endpoints.rates(self.settings), lambda: self.common, self.settings.user)
+        limiter = RateLimiter(endpoint_registry.rates(self.settings), lambda: self.common, self.settings.user)
 
         def turn(model: str, tokens: int) -> float:
             self.caps.request(model)

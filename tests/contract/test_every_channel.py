@@ -124,7 +124,7 @@ class World:
 
 @pytest.fixture
 def world(home: Path, own_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    for name in ("research.workbench.endpoints.is_loopback", "research.models.endpoint.is_loopback"):
+    for name in ("research.workbench.endpoint_registry.is_loopback", "research.models.endpoint.is_loopback"):
         monkeypatch.setattr(name, lambda url: False)  # the fake model is one in the cloud
     monkeypatch.setattr("research.web.fetch._is_own", lambda url, network: False)  # and the page is a stranger's
     diary = tmp_path / "diary"

@@ -19,7 +19,7 @@ from research.search.library.factbook import Document
 from research.search.relevance import beginning, best_quote, room
 from research.text import clip
 from research.types import Passage
-from research.web import places
+from research.web import locators
 
 _QUOTED = 5
 """Passages per document to choose its quote from."""
@@ -95,7 +95,7 @@ def hits(
                 titled(connection, document, quotes[document]),
                 quotes[document],
                 decode(document.csl, dict[str, Any]) if document.csl else {},
-                notes=places.told(document.notes.splitlines()),
+                notes=locators.told(document.notes.splitlines()),
             ),
             cosines.get(document.url),
             ranks[0].get(document),
@@ -133,4 +133,4 @@ def _heading(texts: Sequence[str], quote: str) -> str:
 def titled(connection: sqlite3.Connection, document: Document, quote: str) -> str:
     """Return the document's title with the place of a quote, if it has one."""
     where = storage.located(connection, document.url, quote)
-    return places.title(document.title, storage.file_of(document.url), where) if where else document.title
+    return locators.title(document.title, storage.file_of(document.url), where) if where else document.title
