@@ -27,7 +27,7 @@ import numpy as np
 
 from bench.printing import machine, table
 from research.memory import Entry, Filters
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,8 +20,8 @@ from research.evaluation import load, open_corpus
 from research.evaluation.datasets import BUILT_IN
 from research.evaluation.question_files import read_documents
 from research.evaluation.questions import SPLITS
+from research.search.library.documents import Library
 from research.search.library.factbook import Document
-from research.search.library.library import Library
 from research.text import has_cjk
 
 DEPTHS = (2, 5)

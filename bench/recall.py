@@ -28,7 +28,7 @@ from bench.printing import table
 from research._util.sentences import sentences
 from research.config.settings import load
 from research.memory import Entry, Match
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 from research.search import embedders
 
 K = 5

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from bench.printing import machine, table
 from research.errors import ToolError
 from research.sandbox import self_test
-from research.sandbox.python import run_in
+from research.sandbox.interpreter import run_in
 
 PLAIN = "sum(n * n for n in range(1_000))"
 NUMPY = "import numpy as np\nnp.linalg.norm(np.arange(1_000.0))"

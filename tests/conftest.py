@@ -24,7 +24,7 @@ from filelock import FileLock
 from research import plugins
 from research._util.connections import client, pool
 from research.cli.main import main
-from research.config.endpoints import presets
+from research.config.named_endpoints import presets
 from research.config.settings import Settings, load
 from research.workbench.workbench import Workbench
 from tests import fuzz

@@ -22,7 +22,7 @@ import pytest
 
 from research.errors import ToolError
 from research.search.web import Service
-from research.web.rate_limit import Clock
+from research.web.throttling import Clock
 
 
 class FakeClock(Clock):

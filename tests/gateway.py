@@ -12,7 +12,7 @@ import uvicorn
 
 from research.config.settings import load
 from research.events.events import Event
-from research.servers.gateway import Gateway, Options, listening
+from research.servers.gateway_app import Gateway, Options, listening
 from research.workbench.workbench import Workbench
 from tests.workers import LONG_S
 

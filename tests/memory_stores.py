@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from research.memory.postgres import PostgresMemoryStore
-from research.memory.sqlite import SqliteMemoryStore
+from research.memory.postgres_store import PostgresMemoryStore
+from research.memory.sqlite_store import SqliteMemoryStore
 from research.memory.store import MemoryStore
 from research.store.database import close_pool
 

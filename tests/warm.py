@@ -125,11 +125,11 @@ def _load() -> None:
     import research.store.sqlite
     import research.workbench.workbench  # noqa: F401
     from research.models.extractive import ExtractiveModel
-    from research.sandbox import python
+    from research.sandbox import interpreter
     from research.store.database import new_migrations
     from research.types import Message, Request
 
-    python.state()
+    interpreter.state()
     new_migrations("")
     list(ExtractiveModel().stream(Request([Message("user", "What is the population of Japan?")])))
     assert threading.active_count() == 1, "a fork would lose the other threads"

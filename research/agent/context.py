@@ -24,7 +24,7 @@ from research.types import Embedder, Forecast, Model, Observation, Outcome, Pass
 from research.web.url_guard import UrlGuard
 
 if TYPE_CHECKING:
-    from research.memory.memory import Memory
+    from research.memory.entries import Memory
     from research.memory.recalling import SourceCheck
 
 T = TypeVar("T")

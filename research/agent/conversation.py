@@ -9,11 +9,11 @@ import msgspec
 
 from research import plugins, prompts, protocols
 from research._util import said
-from research.agent import plan, recall, repeats
+from research.agent import plan_text, remembering, repeats
 from research.agent.asking import ASK_USER, ask_user_spec
 from research.agent.context import RunContext
 from research.agent.follow_up import PROMPT_ROOM, earlier_findings
-from research.agent.fork import translated
+from research.agent.inherited import translated
 from research.agent.model_call import USUAL
 from research.citations import cited
 from research.errors import LimitReached
@@ -154,10 +154,12 @@ class Conversation:
         if earlier:
             room = min(PROMPT_ROOM, window // 2) if window else PROMPT_ROOM
             parts.append(earlier_findings(earlier, self.language, room))
-        if recalled and (quotation := recall.quoted(recalled, self.language, window // 4 if window else PROMPT_ROOM)):
+        if recalled and (
+            quotation := remembering.quoted(recalled, self.language, window // 4 if window else PROMPT_ROOM)
+        ):
             parts.append(quotation)
         if self.context.plan and self._question == self.context.user_texts[0]:
-            parts.append(plan.quoted(self.context.plan, self.language))
+            parts.append(plan_text.quoted(self.context.plan, self.language))
         return "\n\n".join(parts)
 
     def brief(self, prompt: str, **values: str) -> list[Message]:

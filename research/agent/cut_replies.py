@@ -10,7 +10,7 @@ import msgspec
 
 from research._util.said import say
 from research.errors import FormatError
-from research.parsing.reading import LENGTH
+from research.parsing.parsed import LENGTH
 from research.protocols.protocol import CallProtocol
 from research.types import Completion, Reply, ToolSpec
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from research.agent.fork import interactions, translated
-from research.events.audit import Given
+from research.agent.inherited import interactions, translated
+from research.events.audit_findings import Given
 from research.events.events import (
     Asked,
     Audited,

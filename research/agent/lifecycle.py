@@ -9,16 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from research import prompts
-from research.agent import plan, unanswered
+from research.agent import plan_text, unanswered
+from research.agent.amending import with_numbers, with_reader
 from research.agent.context import Steps
 from research.agent.evolving_report import with_answer
 from research.agent.judging import judge
 from research.agent.judging_parts import judge_parts
-from research.agent.numbering import with_numbers
 from research.agent.outcome import objections, outcome_of, refused
 from research.agent.planning import plan_first
-from research.agent.reading import with_reader
-from research.agent.recall import keep, recall
+from research.agent.remembering import keep, recall
 from research.agent.run import Run
 from research.citations import check, cited, clean, uncited, without_marks
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
@@ -137,9 +136,9 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if told else ()
     if outcome in ("answered", "rejected"):
         outcome = yield from _worth(run, outcome, text, citations, parts)
-    done = plan.done(run.context.plan, parts, run.language) if outcome not in ("stopped", "failed") else ()
+    done = plan_text.done(run.context.plan, parts, run.language) if outcome not in ("stopped", "failed") else ()
     if done:
-        report = plan.with_plan(report or text, done, run.language)
+        report = plan_text.with_plan(report or text, done, run.language)
     statuses: dict[str, Status] = {"stopped": "stopped", "failed": "failed"}
     return RunFinished(
         status=statuses.get(outcome, "completed"),

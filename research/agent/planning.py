@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research import prompts
-from research.agent import plan
+from research.agent import plan_text
 from research.agent.context import MAIN, Steps
 from research.agent.run import Run
 from research.errors import FormatError, LimitReached, NeedsInput
@@ -29,17 +29,17 @@ def plan_first(run: Run) -> Steps[None]:
 
 def _proposed(run: Run) -> Steps[tuple[PlanItem, ...]]:
     """Return the plan that the model writes; if it writes none, the question, with a warning."""
-    sources = plan.sources_of(run.recipe)
+    sources = plan_text.sources_of(run.recipe)
 
     def reads(reply: Reply) -> None:
-        plan.read_items(reply.answer, sources)
+        plan_text.read_items(reply.answer, sources)
 
     brief = run.brief("plan/propose", question=run.question, sources=", ".join(sources) or "-")
     try:
         reply = yield from run.ask(PROPOSE, messages=brief, tools=(), reads=reads)
-        return plan.read_items(reply.answer, sources)
+        return plan_text.read_items(reply.answer, sources)
     except (FormatError, LimitReached) as error:
         why = run.context.failure if isinstance(error, LimitReached) and error.limit == "failed" else str(error)
         text = prompts.text("plan/fallback", run.language, reason=why)
         yield from run.context.mark(Warned(agent=run.agent, kind="model", text=text))
-        return plan.checked([clip(run.question, plan.LONGEST)], sources)
+        return plan_text.checked([clip(run.question, plan_text.LONGEST)], sources)

@@ -13,7 +13,7 @@ import msgspec
 
 from research import plugins, prompts
 from research._util.said import say
-from research.agent import branches
+from research.agent import concurrency
 from research.agent.asking import ASK_USER, question_in
 from research.agent.context import MAIN, RunContext, Steps, T
 from research.agent.dialogue import Dialogue
@@ -167,4 +167,4 @@ class Run(Dialogue):
 
     def together(self, steps: Sequence[Steps[T]], limit: int = 5) -> Steps[list[T]]:
         """Run several generators in threads, at most `limit` at once; return their results in the order given."""
-        return branches.together(steps, limit, self.agent)
+        return concurrency.together(steps, limit, self.agent)

@@ -12,7 +12,7 @@ from research.auditing.pieces import Line, Piece
 from research.citations import without_marks
 from research.citations.marks import row_text
 from research.errors import ConfigError
-from research.events.audit import FAILS, AuditedStatement
+from research.events.audit_findings import FAILS, AuditedStatement
 from research.events.view import RunView
 from research.text import clip
 

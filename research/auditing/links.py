@@ -12,7 +12,7 @@ from research._util.said import say
 from research.auditing.references import Reference
 from research.citations import shelf
 from research.citations.marks import named
-from research.events.audit import LinkState
+from research.events.audit_findings import LinkState
 from research.text import clip, content_tokens, without_accents
 from research.types import Observation, Source
 

@@ -13,7 +13,7 @@ from research.auditing import styles
 from research.auditing.references import LINK
 from research.citations.marks import without_marks
 from research.errors import ConfigError
-from research.events.audit import Given
+from research.events.audit_findings import Given
 from research.text import clip
 from research.web import charsets
 from research.web.fetch import FetchPolicy, fetch

@@ -9,7 +9,7 @@ from msgspec import Struct
 from research._util.said import say, spoken
 from research.auditing.trial import score, to_fix
 from research.auditing.words import STATES, VERDICTS
-from research.events.audit import (
+from research.events.audit_findings import (
     FAILS,
     HOLDS,
     OPEN,

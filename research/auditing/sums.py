@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from research._util.said import say
-from research.events.audit import Miscount
+from research.events.audit_findings import Miscount
 from research.text import clip
 
 MOST = 50

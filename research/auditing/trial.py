@@ -16,7 +16,16 @@ from research.citations.closest import closest
 from research.citations.labelled import told
 from research.citations.marks import Statement
 from research.citations.reasons import told as why
-from research.events.audit import FAILS, HOLDS, READ, AuditedSource, AuditedStatement, Opinion, Score, TrialVerdict
+from research.events.audit_findings import (
+    FAILS,
+    HOLDS,
+    READ,
+    AuditedSource,
+    AuditedStatement,
+    Opinion,
+    Score,
+    TrialVerdict,
+)
 from research.quantities import Quantity, quantities
 from research.text import clip, line_tokens
 from research.types import Citation

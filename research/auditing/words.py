@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from research.events.audit import LinkState, TrialVerdict
+from research.events.audit_findings import LinkState, TrialVerdict
 
 VERDICTS: Mapping[TrialVerdict, str] = {
     "supported": "supported",

@@ -15,9 +15,9 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line for each check; the exit status is 1 if something is broken."""
-    from research.workbench import doctor
+    from research.workbench import diagnostics
 
-    checks = doctor.examine(open_home(arguments))
+    checks = diagnostics.examine(open_home(arguments))
     for check in checks:
         print(f"{check.state:<8} {check.name}: {check.text}")
     return 1 if any(check.state == "broken" for check in checks) else 0

@@ -14,7 +14,7 @@ from research.cli.parser import Commands, positive_float, positive_int
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
-    from research.config.endpoints import Entry
+    from research.config.named_endpoints import Entry
 
 
 def add(commands: Commands) -> None:
@@ -79,8 +79,8 @@ def list_endpoints(arguments: argparse.Namespace) -> int:
     """Print one line for each endpoint, or each preset."""
     from msgspec.structs import asdict
 
-    from research.config.endpoints import presets
-    from research.workbench import endpoints, trial
+    from research.config.named_endpoints import presets
+    from research.workbench import endpoint_registry, model_trial
 
     if arguments.presets:
         if arguments.json:
@@ -90,7 +90,7 @@ def list_endpoints(arguments: argparse.Namespace) -> int:
             print(f"{name:<12} {preset.title}: {preset.url or 'address needed'}; {preset.trigger or 'no key needed'}")
         return 0
     settings = open_home(arguments).settings
-    known, tested = endpoints.known(settings), trial.results(settings.home)
+    known, tested = endpoint_registry.known(settings), model_trial.results(settings.home)
     if arguments.json:
         print_json({"endpoints": [{**asdict(each), "test": tested.get(each.name)} for each in known]})
         return 0
@@ -107,12 +107,14 @@ def list_endpoints(arguments: argparse.Namespace) -> int:
 
 def add_endpoint(arguments: argparse.Namespace) -> int:
     """Save an endpoint, with its key if one is given."""
-    from research.workbench import endpoints
+    from research.workbench import endpoint_registry
 
     entry = _entry(arguments)
     key = _key(arguments)
-    settings = endpoints.add(open_home(arguments).settings, arguments.name, entry, key, replace=arguments.replace)
-    (added,) = (each for each in endpoints.known(settings) if each.name == arguments.name)
+    settings = endpoint_registry.add(
+        open_home(arguments).settings, arguments.name, entry, key, replace=arguments.replace
+    )
+    (added,) = (each for each in endpoint_registry.known(settings) if each.name == arguments.name)
     if arguments.json:
         print_json(added)
         return 0
@@ -123,7 +125,7 @@ def add_endpoint(arguments: argparse.Namespace) -> int:
 
 
 def _entry(arguments: argparse.Namespace) -> Entry:
-    from research.config.endpoints import Entry
+    from research.config.named_endpoints import Entry
 
     try:
         prices = {name: float(value) for name, value in parse_pairs(arguments.price, "--price").items()}
@@ -169,11 +171,11 @@ def _key(arguments: argparse.Namespace) -> str:
 def remove(arguments: argparse.Namespace) -> int:
     """Remove a saved endpoint with its key."""
     from research.config import saved_endpoints
-    from research.workbench import trial
+    from research.workbench import model_trial
 
     settings = open_home(arguments).settings
     saved_endpoints.remove(settings, arguments.name)
-    trial.forget(settings.home, arguments.name)
+    model_trial.forget(settings.home, arguments.name)
     if arguments.json:
         print_json({"removed": arguments.name})
     else:
@@ -201,9 +203,9 @@ def detect(arguments: argparse.Namespace) -> int:
 
 def test(arguments: argparse.Namespace) -> int:
     """Test an endpoint and keep the result; the exit status is 1 if the job was not done."""
-    from research.workbench import trial
+    from research.workbench import model_trial
 
-    found = trial.run(open_home(arguments), arguments.name, arguments.model)
+    found = model_trial.run(open_home(arguments), arguments.name, arguments.model)
     if arguments.json:
         print_json(found)
     else:
@@ -213,15 +215,17 @@ def test(arguments: argparse.Namespace) -> int:
 
 def results(arguments: argparse.Namespace) -> int:
     """Print the table of the models that were tested."""
-    from research.workbench import trial
+    from research.workbench import model_trial
 
-    found = trial.table(open_home(arguments).settings.home)
+    found = model_trial.table(open_home(arguments).settings.home)
     if arguments.format == "json":
         print_json({"tested": found})
     elif arguments.format == "csv":
-        print(trial.as_csv(found), end="")
+        print(model_trial.as_csv(found), end="")
     else:
         from research.exports.markdown import table
 
-        print(table(trial.COLUMNS, [[each.replace("|", "\\|") for each in trial.cells(one)] for one in found]))
+        print(
+            table(model_trial.COLUMNS, [[each.replace("|", "\\|") for each in model_trial.cells(one)] for one in found])
+        )
     return 0

@@ -171,7 +171,7 @@ def _world(bench: Workbench, arguments: argparse.Namespace, name: str) -> dict[s
         if arguments.world_allow_new:
             raise ConfigError("--world-allow-new needs a recorded world: --world recorded:EVAL or recorded:RUN")
         return {}
-    from research.evaluation.worlds import frozen
+    from research.evaluation.frozen_world import frozen
 
     world = frozen(bench, arguments.world, name, fresh=arguments.fresh)
     print(f"{world}: {len(bench.worlds.open(world)):,} recorded tool results", file=sys.stderr)

@@ -40,7 +40,7 @@ def serve(arguments: argparse.Namespace) -> int:
     from research._util import extras
 
     extras.need("gateway", "the command gateway")
-    from research.servers.gateway import Options, serve, serve_run
+    from research.servers.gateway_app import Options, serve, serve_run
 
     if arguments.port > 65_535:
         raise ConfigError(f"--port {arguments.port}: expected a number from 0 to 65535")

@@ -11,7 +11,7 @@ from research.cli.common import open_home, prepare_library, print_json
 from research.cli.parser import Commands, add_json_option, positive_int
 
 if TYPE_CHECKING:
-    from research.search.library.library import Library
+    from research.search.library.documents import Library
 
 
 def add(commands: Commands) -> None:

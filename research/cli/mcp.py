@@ -25,9 +25,9 @@ def serve(arguments: argparse.Namespace) -> int:
     from research._util import extras
 
     extras.need("mcp", "the command mcp")
-    from research.servers import mcp
+    from research.servers import mcp_server
 
-    mcp.serve(open_home(arguments), arguments.http)
+    mcp_server.serve(open_home(arguments), arguments.http)
     return 0
 
 

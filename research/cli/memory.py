@@ -15,7 +15,7 @@ from research.errors import ConfigError
 
 if TYPE_CHECKING:
     from research.memory import Entry
-    from research.memory.memory import Memory
+    from research.memory.entries import Memory
 
 
 def add(commands: Commands) -> None:

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _copy(settings: Settings, url: str, report: Report) -> list[str]:
     """Copy what one user has, and return what was copied, in words."""
-    from research.store.migrate import move
+    from research.store.migration import move
     from research.store.sqlite import SqliteStore
 
     runs, memory = settings.home / "workbench.sqlite", settings.home / "memory.sqlite"
@@ -68,9 +68,9 @@ def _copy(settings: Settings, url: str, report: Report) -> list[str]:
 
 def _copy_memory(path: Path, url: str, schema: str, report: Report) -> tuple[int, int]:
     """Copy the memory and return the number of its entries, and of those that were not in the database."""
-    from research.memory.migrate import copy_entries
-    from research.memory.postgres import PostgresMemoryStore
-    from research.memory.sqlite import SqliteMemoryStore
+    from research.memory.postgres_store import PostgresMemoryStore
+    from research.memory.sqlite_store import SqliteMemoryStore
+    from research.memory.store import copy_entries
 
     source = SqliteMemoryStore(path)
     try:

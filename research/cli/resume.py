@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _plan(name: str, view: RunView) -> tuple[PlanItem, ...]:
     """Return the plan in a file.  Raises `ConfigError`."""
-    from research.agent.plan import parse, sources_of
+    from research.agent.plan_text import parse, sources_of
 
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8-sig")

@@ -115,7 +115,7 @@ def _publish(arguments: argparse.Namespace) -> int:
 
 
 def _annotate(arguments: argparse.Namespace) -> int:
-    from research.evaluation.judges import annotated
+    from research.evaluation.annotator_agreement import annotated
     from research.evaluation.plans import results
     from research.evaluation.rescoring import saved
 

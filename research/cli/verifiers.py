@@ -35,14 +35,14 @@ def add(commands: Commands) -> None:
 def list_verifiers(arguments: argparse.Namespace) -> int:
     """Print one line for each judge that was measured or is configured."""
     from research.citations.verifiers import RULES
-    from research.workbench import verifiers
+    from research.workbench import verifier_registry
 
     bench = open_home(arguments)
-    found = verifiers.measured(bench.settings.home)
+    found = verifier_registry.measured(bench.settings.home)
     if arguments.json:
         print_json(found)
         return 0
-    for name in dict.fromkeys(filter(None, [RULES, verifiers.configured(bench.settings), *found])):
+    for name in dict.fromkeys(filter(None, [RULES, verifier_registry.configured(bench.settings), *found])):
         print(f"{name}: {found[name].line() if name in found else 'not measured here'}")
     return 0
 
@@ -50,14 +50,14 @@ def list_verifiers(arguments: argparse.Namespace) -> int:
 def calibrate(arguments: argparse.Namespace) -> int:
     """Measure the judge, save its thresholds and print them."""
     from research.citations.verifiers import RULES
-    from research.workbench import verifiers
+    from research.workbench import verifier_registry
 
     bench = open_home(arguments)
 
     def progress(done: int, of: int) -> None:
         print(f"{done:,} of {of:,} claims", file=sys.stderr, flush=True)
 
-    found = verifiers.measure(
+    found = verifier_registry.measure(
         bench, arguments.name, [Path(each) for each in arguments.claims], arguments.limit, progress
     )
     if arguments.json:

@@ -4,6 +4,7 @@ May import agent, events, search, store and workbench."""
 
 from __future__ import annotations
 
+from research.compare.alignment import Row, Step, align, identical, steps
 from research.compare.forks import CommonRounds, Inherited, common_rounds, compare_with_origin, inherited, lineage
 from research.compare.numbers import (
     Difference,
@@ -16,9 +17,8 @@ from research.compare.numbers import (
     requests,
     sources,
 )
+from research.compare.run_verdict import Dispute, Less, Verdict, verdict
 from research.compare.starting import MOST, compare, compare_saved
-from research.compare.steps import Row, Step, align, identical, steps
-from research.compare.verdict import Dispute, Less, Verdict, verdict
 
 __all__ = [
     "MOST",

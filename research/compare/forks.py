@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from research.agent.fork import prefix_hash
+from research.agent.inherited import prefix_hash
 from research.compare.starting import compare_saved
 from research.errors import ConfigError
 from research.store import Filters

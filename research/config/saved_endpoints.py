@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from research._util.http import base_url, check_key, host_of
-from research.config import endpoints
-from research.config.endpoints import Entry
+from research.config import named_endpoints
+from research.config.named_endpoints import Entry
 from research.config.saved_settings import LONGEST, edit
 from research.config.settings import ENDPOINTS, SAVED_FILE, Settings
 from research.errors import ConfigError
@@ -28,8 +28,8 @@ def why_locked(settings: Settings, name: str) -> str:
         return "the settings are locked by WORKBENCH_LOCK_SETTINGS; change them in the environment"
     found = settings.endpoints.get(name)
     if found and found.origin == "list":
-        return f"endpoint {name!r} is set by {endpoints.SETTING}, which takes precedence: change it there"
-    if settings.user and name in endpoints.BY_SETTINGS:
+        return f"endpoint {name!r} is set by {named_endpoints.SETTING}, which takes precedence: change it there"
+    if settings.user and name in named_endpoints.BY_SETTINGS:
         return f"endpoint {name!r}: choose another name; the settings of this server describe this one"
     return ""
 
@@ -40,7 +40,7 @@ def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: 
     Raises `ConfigError`, which names what is wrong and never a key, and changes nothing then.
     """
     name = name.strip()
-    endpoints.check_name(name)
+    named_endpoints.check_name(name)
     if why := why_locked(settings, name):
         raise ConfigError(why)
     known = settings.endpoints.get(name)
@@ -51,12 +51,12 @@ def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: 
     key = key.strip()
     table = _table(entry)
     # Through the same check as what is in the file, so that nothing is saved that cannot be read.
-    entry = endpoints.entry_of(name, table, "endpoints")
+    entry = named_endpoints.entry_of(name, table, "endpoints")
     url = _address(name, entry)
     for each in (key, *entry.headers.values()):
         within(LONGEST, f"the key of endpoint {name!r}", each)
         check_key(each, f"the key of endpoint {name!r}")
-    if key and name in endpoints.BY_SETTINGS:
+    if key and name in named_endpoints.BY_SETTINGS:
         raise ConfigError(f"endpoint {name!r}: save its key as {name.upper()}_API_KEY")
     if key:
         table["key"] = {"key": key, "for": host_of(url)}
@@ -86,7 +86,7 @@ def restore(settings: Settings, name: str, table: Table) -> Settings:
     """Save again what `remove` returned.  Raises `ConfigError`."""
     if why := why_locked(settings, name):
         raise ConfigError(why)
-    endpoints.entry_of(name, table, "endpoints")
+    named_endpoints.entry_of(name, table, "endpoints")
     return _write(settings, name, table)
 
 
@@ -99,10 +99,10 @@ def _table(entry: Entry) -> dict[str, Any]:
 
 def _address(name: str, entry: Entry) -> str:
     """Return the checked address that the key of a new endpoint is for.  Raises `ConfigError`."""
-    preset = endpoints.presets().get(endpoints.preset_of(name, entry))
+    preset = named_endpoints.presets().get(named_endpoints.preset_of(name, entry))
     url = entry.url or (preset.url if preset else "")
-    if not url and name not in endpoints.BY_SETTINGS and not (preset and preset.kind in ("bedrock", "vertex")):
-        presets = ", ".join(each for each, one in endpoints.presets().items() if one.url)
+    if not url and name not in named_endpoints.BY_SETTINGS and not (preset and preset.kind in ("bedrock", "vertex")):
+        presets = ", ".join(each for each, one in named_endpoints.presets().items() if one.url)
         raise ConfigError(f"endpoint {name!r} has no address; give its URL, or name a preset: {presets}")
     if entry.url:
         base_url(entry.url, f"the address of endpoint {name!r}")

@@ -25,8 +25,8 @@ from pydantic_settings import (
 from research import defaults
 from research._util.http import host_of
 from research._util.paths import resolved
-from research.config import endpoints
-from research.config.endpoints import Configured
+from research.config import named_endpoints
+from research.config.named_endpoints import Configured
 from research.config.timings import Timings
 from research.errors import ConfigError
 
@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     gateway_token: SecretStr | None = Field(None, validation_alias="WORKBENCH_GATEWAY_TOKEN")
     """The key that agents have to send to `python -m research gateway`; needed if other machines can reach it."""
     endpoint_list: str = Field("", repr=False, validation_alias="WORKBENCH_ENDPOINTS")
-    """Endpoints as a JSON object, or the path of a TOML file; see `research.config.endpoints`.  May contain keys."""
+    """Endpoints as a JSON object, or the path of a TOML file; see `research.config.named_endpoints`.  May contain keys."""
     detect: Literal["start", "off"] = Field("start", validation_alias="WORKBENCH_DETECT")
     """Whether the app looks for model servers on this machine when it starts."""
     library_gb: float = Field(10, gt=0, validation_alias="WORKBENCH_LIBRARY_GB")
@@ -283,7 +283,7 @@ class Settings(BaseSettings):
 
     def local_endpoints(self) -> Mapping[str, Configured]:
         """Return the servers of this machine that presets describe, at their usual addresses; with login, none."""
-        return {} if self.user else endpoints.local(_variables())
+        return {} if self.user else named_endpoints.local(_variables())
 
     def secrets(self) -> Iterator[str]:
         """Yield every key in the settings, to redact it."""
@@ -291,7 +291,7 @@ class Settings(BaseSettings):
             value = getattr(self, field)
             if isinstance(value, SecretStr) and value.get_secret_value():
                 yield value.get_secret_value()
-        yield from endpoints.keys(self._endpoints)
+        yield from named_endpoints.keys(self._endpoints)
 
     @property
     def withheld(self) -> frozenset[str]:
@@ -379,8 +379,8 @@ def load(**overrides: Any) -> Settings:
     settings._origins = {FIELDS[name]: origin for name, origin in origins.items()}
     settings._withheld = frozenset(withheld)
     saved = read_saved_endpoints(settings.home)
-    listed = endpoints.parse(settings.endpoint_list)
-    settings._endpoints = endpoints.collect(listed, saved, _variables(), user=settings.user)
+    listed = named_endpoints.parse(settings.endpoint_list)
+    settings._endpoints = named_endpoints.collect(listed, saved, _variables(), user=settings.user)
     return settings
 
 
@@ -414,13 +414,13 @@ def read_saved(home: Path) -> dict[str, Any]:
     return entries
 
 
-def read_saved_endpoints(home: Path) -> dict[str, endpoints.Entry]:
+def read_saved_endpoints(home: Path) -> dict[str, named_endpoints.Entry]:
     """Return the endpoints in `settings.toml`.  Raises `ConfigError`."""
     path = home / SAVED_FILE
     tables = _read(path).get(ENDPOINTS, {})
     if not isinstance(tables, dict):
         raise ConfigError(f"the settings file {path}: {ENDPOINTS} is not a table; {_REPAIR}")
-    return {name: endpoints.entry_of(name, table, str(path)) for name, table in tables.items()}
+    return {name: named_endpoints.entry_of(name, table, str(path)) for name, table in tables.items()}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 
-from research.agent import plan as plans
+from research.agent import plan_text as plans
 from research.errors import ConfigError
 from research.events.events import Event, PlanApproved, PlanProposed, WaitingForUser
 from research.store import RunRow

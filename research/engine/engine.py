@@ -15,7 +15,7 @@ import msgspec
 from research._util.nul import without_nul
 from research.agent.context import RunContext
 from research.agent.follow_up import findings_of
-from research.agent.fork import UNEDITED, fork_of
+from research.agent.inherited import UNEDITED, fork_of
 from research.agent.journal import Journal
 from research.agent.run import Run
 from research.config.settings import Settings
@@ -25,7 +25,7 @@ from research.engine.driver import Driver, Observer
 from research.engine.presence import Presence
 from research.engine.reclaim import Queue, Reclaimer
 from research.errors import ConfigError, StoreUnavailable
-from research.events.audit import Given
+from research.events.audit_findings import Given
 from research.events.events import (
     Event,
     Paused,

@@ -6,9 +6,9 @@ from research.evaluation.corpus import Corpus, open_corpus
 from research.evaluation.datasets import load
 from research.evaluation.plans import Evaluation, Plan, check
 from research.evaluation.questions import Dataset, Question
-from research.evaluation.recipes import Candidate, candidate, oracles
+from research.evaluation.recipe_notation import Candidate, candidate, oracles
 from research.evaluation.records import Records, Row
-from research.evaluation.running import evaluate
+from research.evaluation.runner import evaluate
 from research.evaluation.scorers import FinishedRun, Scores, measure, measures
 from research.evaluation.statistics import Figure, Summary, differences, summary
 

@@ -17,10 +17,10 @@ from typing import Final
 
 from research._util.redaction import mask_keys
 from research.errors import ConfigError
-from research.evaluation import plots
+from research.evaluation import svg_plots
 from research.evaluation.overview import figure, measured, points
 from research.evaluation.plans import Evaluation, Plan, version_of
-from research.evaluation.recipes import Candidate
+from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Row
 from research.evaluation.repeating import DOCUMENTS, QUESTIONS, code_hash, command, questions_jsonl
 from research.evaluation.report import caps_of, label, markdown, title
@@ -83,9 +83,9 @@ def _plots(plan: Plan, found: Evaluation) -> str:
     drawn = []
     for name in known:
         figures = [(label(each), figure(found.rows[each.name], name)) for each in plan.candidates]
-        drawn.append(plots.bars([(each, value) for each, value in figures if value], title(name)))
+        drawn.append(svg_plots.bars([(each, value) for each, value in figures if value], title(name)))
     if known:
-        drawn.append(plots.scatter(points(plan, found, known[0]), title(known[0])))
+        drawn.append(svg_plots.scatter(points(plan, found, known[0]), title(known[0])))
     return _section("Plots", "".join(drawn)) if any(drawn) else ""
 
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from research._util import decoding
 from research.errors import ConfigError
 from research.evaluation.corpus import Corpus
-from research.evaluation.judging import checked_judge, price
+from research.evaluation.pairwise_judging import checked_judge, price
 from research.evaluation.questions import Question
-from research.evaluation.recipes import Candidate
+from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Mark, Records, Row
 from research.store import KeyValue
 from research.store.saved import readable

@@ -13,7 +13,7 @@ import msgspec
 
 from research import defaults
 from research.evaluation.plans import Plan
-from research.evaluation.recipes import Candidate
+from research.evaluation.recipe_notation import Candidate
 from research.events.recipe import FOLDERS, LIBRARY, Recipe
 from research.workbench.worlds import PREFIX, name_of
 

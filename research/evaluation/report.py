@@ -9,10 +9,10 @@ from typing import Any, Final
 import msgspec
 
 from research import plugins
-from research.evaluation.judges import ENOUGH, FEWEST, Agreement, agreement
+from research.evaluation.annotator_agreement import ENOUGH, FEWEST, Agreement, agreement
 from research.evaluation.overview import MANY, measured, pairs
 from research.evaluation.plans import Evaluation, Plan, version_of
-from research.evaluation.recipes import Candidate
+from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Row
 from research.evaluation.row_exports import Texts, as_record, rows_of
 from research.evaluation.scorers import OWN, measures

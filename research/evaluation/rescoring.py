@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from research import plugins
 from research.errors import ConfigError
-from research.evaluation.leaks import leaks
+from research.evaluation.contamination import leaks
 from research.evaluation.plans import Evaluation, Plan, known_plan, results
 from research.evaluation.records import Records, Row
 from research.evaluation.scorers import OWN, Scores, measure

@@ -13,7 +13,7 @@ from msgspec import Struct
 from research.errors import ConfigError
 from research.evaluation.plans import Evaluation, Plan
 from research.evaluation.questions import Question
-from research.evaluation.recipes import Candidate
+from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Row
 from research.evaluation.scorers import measures
 from research.evaluation.statistics import COSTS, value

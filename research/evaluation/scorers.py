@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from research import plugins
 from research.citations import without_marks
-from research.evaluation import verdict
-from research.evaluation.agreement import cmrc, hotpot
-from research.evaluation.leaks import can_leak, leaks
+from research.evaluation import answers
+from research.evaluation.contamination import can_leak, leaks
+from research.evaluation.exact_match import cmrc, hotpot
 from research.evaluation.questions import Question
 from research.events.view import RunView, forgotten
 from research.plugins import scorer
@@ -41,7 +41,7 @@ class FinishedRun(Struct, frozen=True):
     @property
     def answer(self) -> str:
         """The short answer or, if the run has none, the answer without citation marks; empty if the run does not answer."""
-        if self.view.outcome in verdict.UNANSWERED:
+        if self.view.outcome in answers.UNANSWERED:
             return ""
         return self.view.short or without_marks(self.view.answer)
 
@@ -134,14 +134,14 @@ def f1(run: FinishedRun, question: Question) -> float | None:
 def right(run: FinishedRun, question: Question) -> float | None:
     """1 if the verdict gives a gold answer or a number close enough, or refuses an unanswerable question."""
     if not question.answerable:
-        return float(verdict.refused(run.view))
-    return float(verdict.is_right(question, run.answer)) if question.has_gold else None
+        return float(answers.refused(run.view))
+    return float(answers.is_right(question, run.answer)) if question.has_gold else None
 
 
 @scorer("Refused")
 def refused(run: FinishedRun, question: Question) -> float | None:
     """1 if the run says that the sources do not contain the answer; unanswerable questions only."""
-    return None if question.answerable else float(verdict.refused(run.view))
+    return None if question.answerable else float(answers.refused(run.view))
 
 
 @scorer("Wrong", higher_is_better=False)
@@ -149,7 +149,7 @@ def wrong(run: FinishedRun, question: Question) -> float | None:
     """1 if the run gives an answer, and it is not right; for unanswerable questions, if it gives any."""
     if not question.has_gold:
         return None
-    return float(not verdict.silent(run.view) and right(run, question) == 0)
+    return float(not answers.silent(run.view) and right(run, question) == 0)
 
 
 @scorer("No answer", higher_is_better=False)
@@ -157,7 +157,7 @@ def no_answer(run: FinishedRun, question: Question) -> float | None:
     """1 if the run gives no answer to a question that has one: it refuses, fails, or ends too early."""
     if not question.has_gold or not question.answerable:
         return None
-    return float(verdict.silent(run.view) and right(run, question) == 0)
+    return float(answers.silent(run.view) and right(run, question) == 0)
 
 
 @scorer("Contains")
@@ -165,8 +165,8 @@ def contains(run: FinishedRun, question: Question) -> float | None:
     """1 if a gold answer appears anywhere in the answer, as whole words in any case."""
     if not question.answerable or not question.answers:
         return None
-    said = "" if verdict.silent(run.view) else f"{run.view.short}\n{without_marks(run.view.answer)}"
-    return float(any(verdict.find(said, gold) is not None for gold in question.answers))
+    said = "" if answers.silent(run.view) else f"{run.view.short}\n{without_marks(run.view.answer)}"
+    return float(any(answers.find(said, gold) is not None for gold in question.answers))
 
 
 @scorer("Numeric")
@@ -174,7 +174,7 @@ def numeric(run: FinishedRun, question: Question) -> float | None:
     """1 if the short answer's first number is within the tolerance; questions with a value only."""
     if question.value is None:
         return None
-    said = verdict.numbers(run.answer, question.unit)
+    said = answers.numbers(run.answer, question.unit)
     return float(bool(said) and abs(said[0] - abs(question.value)) <= question.tolerance)
 
 

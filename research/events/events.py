@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from research._util.nul import json_without_nul
 from research.errors import ConfigError
-from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
+from research.events.audit_findings import AuditedSource, AuditedStatement, Given, Miscount
 from research.events.recipe import Recipe
 from research.text import clip
 from research.types import (

@@ -16,9 +16,9 @@ from research.citations import cited, statements, without_marks
 from research.citations.forgetting import Loss, losses
 from research.citations.marks import without_quoting
 from research.events import events as e
-from research.events.audit import AuditedSource, AuditedStatement, Given, Miscount
+from research.events.audit_findings import AuditedSource, AuditedStatement, Given, Miscount
 from research.events.branches import PROPOSE, VERIFY, Branch, Branches, is_step
-from research.events.places import one_source, placed, within
+from research.events.quotations import one_source, placed, within
 from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import Index, RoundView, Worktime
 from research.types import (

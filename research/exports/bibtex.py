@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from research.events.view import RunView
-from research.exports import csl
+from research.exports import csl_json
 
 _KINDS = {
     "article-journal": "article",
@@ -70,12 +70,12 @@ _VERBATIM = "!#$%&'()*+,-./:;=?@[]_~"
 
 def render(view: RunView) -> str:
     """Return an entry for each cited source, preceded by its number."""
-    return "\n".join(map(_entry, csl.items(view)))
+    return "\n".join(map(_entry, csl_json.items(view)))
 
 
 def _entry(item: Mapping[str, Any]) -> str:
     there = item.get("URL", "")
-    online = "online" if csl.web(there) else "misc"
+    online = "online" if csl_json.web(there) else "misc"
     kind = _KINDS.get(item["type"], online)
     within = "journaltitle" if kind == "article" else "booktitle"
     if kind == "article" and "container-title" not in item:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from research.citations import MARK, normalised, statements, without_marks
 from research.citations.marks import FORMULA
-from research.exports.csl import web
+from research.exports.csl_json import web
 from research.exports.formulas import formula
 from research.text import clip
 from research.types import Citation, Verdict

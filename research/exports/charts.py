@@ -19,7 +19,7 @@ from research.citations import statements, without_marks
 from research.citations.checking import rowed
 from research.citations.labelled import Cell, cells_of, labelled_figures
 from research.events.view import RunView
-from research.exports.words import words_of
+from research.exports.labels import words_of
 from research.quantities import Quantity, quantities
 from research.text import cell, clip, has_cjk
 from research.types import HOLDS

@@ -12,9 +12,9 @@ from typing import Final
 from research.compare import Figures, Step, align, differences, figures, sources
 from research.events.view import RunView
 from research.exports.document import STATUSES
+from research.exports.labels import words_of
 from research.exports.markdown import front, plain, table
 from research.exports.markdown import markdown as report_of
-from research.exports.words import words_of
 from research.store.saved import Comparison, Opinion
 from research.text import clip, language_of
 

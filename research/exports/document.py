@@ -32,10 +32,10 @@ from research.exports.blocks import (
     words,
 )
 from research.exports.charts import Chart, charts, headline
-from research.exports.csl import web
+from research.exports.csl_json import web
+from research.exports.labels import Words, words_of
 from research.exports.numbering import by_first_use
 from research.exports.progress import OUTCOMES, missing, quiet
-from research.exports.words import Words, words_of
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import FAILS, HOLDS, Citation, Part, Sent, Source, Verdict

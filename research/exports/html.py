@@ -16,10 +16,10 @@ from research.citations.marks import SYMBOLS
 from research.events.view import RunView
 from research.exports import formulas
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task
-from research.exports.csl import web
+from research.exports.csl_json import web
 from research.exports.document import STATUSES, Document, Note, Reference, compose
+from research.exports.labels import Words
 from research.exports.right_to_left import runs_backwards
-from research.exports.words import Words
 
 LONGEST = 600_000
 """Maximum characters of a report; parsing a megabyte takes seconds."""

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from research.auditing.trial import score, to_fix
-from research.events.audit import AuditedSource, AuditedStatement
+from research.events.audit_findings import AuditedSource, AuditedStatement
 from research.events.events import Edited, Event, ReportEdited, encode
 from research.events.recipe import Recipe
 from research.events.view import RunView, agent_status, kinds, searched

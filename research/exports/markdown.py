@@ -16,8 +16,8 @@ from research.events.view import RunView, without_quotes
 from research.exports.blocks import UNSEEN
 from research.exports.charts import headline
 from research.exports.document import Note, Reference, checked, left, plots, references
+from research.exports.labels import Words, words_of
 from research.exports.numbering import by_first_use
-from research.exports.words import Words, words_of
 from research.text import clip
 
 # An invisible joiner separates characters that are markup only together.  Unlike a backslash or an entity, it works in

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from research.agent.plan import written
+from research.agent.plan_text import written
 from research.citations.shelf import FACTBOOK_NAMES
 from research.defaults import FACTBOOK, PAGES
 from research.events import events as e

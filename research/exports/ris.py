@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from research.events.view import RunView
-from research.exports import csl
+from research.exports import csl_json
 
 _KINDS = {
     "article-journal": "JOUR",
@@ -43,7 +43,7 @@ _FIELDS = {
 
 def render(view: RunView) -> str:
     """Return a record for each cited source."""
-    return "\n".join(f"{line}" for item in csl.items(view) for line in [*_record(item), ""])
+    return "\n".join(f"{line}" for item in csl_json.items(view) for line in [*_record(item), ""])
 
 
 def _record(item: Mapping[str, Any]) -> Iterator[str]:

@@ -25,8 +25,8 @@ from research.exports.blocks import Align, Span
 from research.exports.document import COLOURS, Document
 from research.exports.font import bold, truetype
 from research.exports.formulas import line as formula_line
+from research.exports.labels import LETTERS
 from research.exports.right_to_left import has_backwards, runs_backwards, shaped, visual
-from research.exports.words import LETTERS
 
 if TYPE_CHECKING:
     from fpdf import FPDF

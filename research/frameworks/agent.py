@@ -16,7 +16,7 @@ from typing import IO, Annotated, Final
 
 from research.agent.context import Steps
 from research.agent.run import Run
-from research.config.endpoints import presets
+from research.config.named_endpoints import presets
 from research.errors import ConfigError, LimitReached
 from research.events.events import Event, Replied, ToolFinished, decode
 from research.frameworks.gateway import report_of

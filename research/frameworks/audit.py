@@ -29,7 +29,7 @@ from research.citations.language import listed, says
 from research.citations.marks import named
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, LimitReached
-from research.events.audit import READ, AuditedSource, AuditedStatement, Given, LinkState
+from research.events.audit_findings import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
 from research.plugins import Range, framework, tool_of
 from research.quantities import quantities

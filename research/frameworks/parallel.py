@@ -12,7 +12,7 @@ from research.agent.run import Run
 from research.agent.work import ANSWER, Call, Loop, Span, Work, work_of
 from research.citations import cited
 from research.errors import LimitReached, ProviderError
-from research.parsing.account import with_account
+from research.parsing.answer_account import with_account
 from research.plugins import Range, framework
 from research.text import clip
 from research.types import Answer

@@ -25,7 +25,7 @@ from research._util.said import say
 from research.errors import ConfigError, Stopped, ToolError
 from research.mcp import intake
 from research.mcp.config import Launch, Redactor, Server
-from research.mcp.schemas import clean
+from research.mcp.sanitising import clean
 from research.text import clip
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult, Tool
 
-    from research.mcp.network import AsyncVettedNetwork
+    from research.mcp.transport import AsyncVettedNetwork
 
 VERSION = "0.1"
 """The version of this client, which is sent to servers."""
@@ -315,7 +315,7 @@ class _Session:
             return stdio_client(parameters, errlog=stack.enter_context(self._errors.sink()))
         from mcp.client.streamable_http import streamable_http_client
 
-        from research.mcp.network import AsyncVettedNetwork, http_client
+        from research.mcp.transport import AsyncVettedNetwork, http_client
         from research.web.fetch import parse_url
 
         url = self._launch.url.get_secret_value()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from research.mcp.config import Redactor
-from research.mcp.schemas import clean
+from research.mcp.sanitising import clean
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import Passage, ToolOutput

@@ -11,8 +11,8 @@ import msgspec
 
 from research.memory import Added, Entry
 from research.memory.duplicates import MIN_COSINE, is_duplicate, merged
+from research.memory.entry_vectors import Vectors
 from research.memory.store import MemoryStore
-from research.memory.vectors import Vectors
 
 if TYPE_CHECKING:
     import numpy as np

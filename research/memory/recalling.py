@@ -19,8 +19,8 @@ from research.types import Passage, ToolOutput
 from research.web.url_guard import LIBRARY, MEMORY
 
 if TYPE_CHECKING:
-    from research.memory.memory import Memory
-    from research.search.library.library import Library
+    from research.memory.entries import Memory
+    from research.search.library.documents import Library
 
 LIMIT = 5
 """Default number of entries."""

@@ -6,11 +6,11 @@ import sqlite3
 import threading
 from typing import TYPE_CHECKING
 
-from research._util.background import Background
+from research._util.background_thread import Background
 from research.errors import WorkbenchError
 
 if TYPE_CHECKING:
-    from research.memory.memory import Memory
+    from research.memory.entries import Memory
 
 
 class Reembedding:

@@ -10,10 +10,10 @@ from typing import Any
 
 from research.errors import FormatError
 from research.parsing.calls import offered
-from research.parsing.native import read_choice, read_native
+from research.parsing.native_calls import read_choice, read_native
+from research.parsing.parsed import FoundCall, Kind, PlanStep, Reading
 from research.parsing.plan import read_plan
-from research.parsing.reading import FoundCall, Kind, PlanStep, Reading
-from research.parsing.tagged import read_tagged
+from research.parsing.tagged_calls import read_tagged
 from research.types import ToolSpec
 
 __all__ = ["FoundCall", "Kind", "PlanStep", "Reading", "parse", "read_native", "read_plan", "read_tagged"]

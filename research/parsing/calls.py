@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from research._util.said import say
-from research.parsing.account import with_account
+from research.parsing.answer_account import with_account
 from research.parsing.arguments import ArgumentError, checked, spread
-from research.parsing.reading import FoundCall
+from research.parsing.parsed import FoundCall
 from research.parsing.relaxed import Malformed, decode_all
 from research.text import clip
 from research.types import CallError, Part, ToolSpec
@@ -150,7 +150,7 @@ def _inside(given: dict[str, Any], name: str, spec: ToolSpec) -> Any:
 
 
 def _final(given: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
-    """Return the answer, with what the other fields say of it in lines of their own (`account`)."""
+    """Return the answer, with what the other fields say of it in lines of their own (`answer_account`)."""
     answer = given.get("answer")
     if not isinstance(answer, str):
         return checked(given, spec)

@@ -1,6 +1,6 @@
 """Splits running text into tags, backticks and comments, and finds where code, quotations and blocks end.
 
-Tags have no meaning here; `tagged` gives them one.
+Tags have no meaning here; `tagged_calls` gives them one.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 from research._util.said import say
 from research.parsing.calls import Tools
-from research.parsing.reading import CUT, PlanStep, Reading, format_error, plain
+from research.parsing.parsed import CUT, PlanStep, Reading, format_error, plain
 
 STEPS = 50
 """Most steps of a plan."""

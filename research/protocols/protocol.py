@@ -12,8 +12,8 @@ from research._util.said import say
 from research.errors import FormatError
 from research.events.transcript import Interaction
 from research.parsing import Reading
-from research.parsing.account import read_account
-from research.parsing.reading import outside_report
+from research.parsing.answer_account import read_account
+from research.parsing.parsed import outside_report
 from research.types import Completion, Message, ProtocolName, Reply, ToolCall, ToolSpec
 
 NewId = Callable[[int], str]

@@ -13,7 +13,7 @@ from typing import Any
 
 from research.events.transcript import Interaction
 from research.parsing.calls import offered
-from research.parsing.tagged import read_tagged
+from research.parsing.tagged_calls import read_tagged
 from research.prompts import escape
 from research.protocols.protocol import NewId, as_reply
 from research.types import Completion, Message, ProtocolName, Reply, ToolSpec

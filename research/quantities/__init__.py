@@ -4,7 +4,7 @@ Used to check citations, and to find and compare figures anywhere else.  May imp
 
 from __future__ import annotations
 
+from research.quantities.extraction import hedged, quantities, zh_value
 from research.quantities.quantity import Quantity
-from research.quantities.reading import hedged, quantities, zh_value
 
 __all__ = ["Quantity", "hedged", "quantities", "zh_value"]

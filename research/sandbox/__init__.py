@@ -4,8 +4,8 @@ May import `_util`, `types` and `errors`."""
 
 from __future__ import annotations
 
+from research.sandbox.interpreter import State, run_python, self_test, state
 from research.sandbox.process import confine, run_isolated
-from research.sandbox.python import State, run_python, self_test, state
 from research.sandbox.warm import WarmProcesses, serve
 
 __all__ = ["State", "WarmProcesses", "confine", "run_isolated", "run_python", "self_test", "serve", "state"]

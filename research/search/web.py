@@ -26,8 +26,8 @@ from research.search.scope import EVERYTHING, Scope
 from research.text import clip
 from research.types import Passage, Searcher
 from research.web import csl
-from research.web.rate_limit import SYSTEM, Clock
 from research.web.remote import Remote, Setting
+from research.web.throttling import SYSTEM, Clock
 
 _TITLE, _QUOTE, _URL = 300, 2_000, 2_000
 """Longest title, quote and url of a result, in characters."""

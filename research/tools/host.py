@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
-    from research.memory.memory import Memory
-    from research.search.library.library import Library
+    from research.memory.entries import Memory
+    from research.search.library.documents import Library
     from research.types import Embedder
 
 

@@ -17,7 +17,7 @@ from research.tools.spec import spec_of
 from research.types import Tool, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
-    from research.sandbox.python import Choice
+    from research.sandbox.interpreter import Choice
 
 _DESCRIPTIONS = {
     "cpython": "Run Python code to calculate; what it prints, or the value of its last line, comes back. numpy and the "

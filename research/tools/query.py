@@ -24,7 +24,7 @@ from research.web.url_guard import is_users_own
 
 if TYPE_CHECKING:
     from research.sandbox.sql import SqlResult
-    from research.search.library.library import Library
+    from research.search.library.documents import Library
 
 NO_TABLE = "The library has no table yet."
 _LISTED = 6

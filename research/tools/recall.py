@@ -18,7 +18,7 @@ from research.tools.spec import spec_of
 from research.types import Tool, ToolOutput, ToolSpec
 
 if TYPE_CHECKING:
-    from research.memory.memory import Memory
+    from research.memory.entries import Memory
 
 
 class RecallTool:

@@ -19,12 +19,12 @@ from research.search.scope import EVERYTHING, Scope, of_recipe
 from research.tools.host import Host
 from research.tools.spec import spec_of
 from research.types import Passage, Tool, ToolOutput, ToolSpec
-from research.web.places import told
+from research.web.locators import told
 from research.web.url_guard import LIBRARY, is_users_own, normalized, original
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
-    from research.search.library.library import Library
+    from research.search.library.documents import Library
     from research.types import Embedder
     from research.web.fetch import FetchedPage
     from research.web.readers import Link

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from research.web import charsets, flow, places
+from research.web import charsets, flow, locators
+from research.web.locators import Part
 from research.web.packages import BROKEN, Package, resolved
-from research.web.places import Part
 
 _OPF, _DC = "{http://www.idpf.org/2007/opf}", "{http://purl.org/dc/elements/1.1/}"
 _DECLARED = re.compile(rb"(?:encoding|charset)=[\"']?([A-Za-z0-9_-]{1,40})")
@@ -49,7 +49,7 @@ def book(data: bytes, refuse: Callable[[str], Exception]) -> Book:
         title,
         [part for part, _ in chapters],
         {key: value for key, value in csl.items() if value},
-        places.left_out({"picture": sum(pictures for _, pictures in chapters)}),
+        locators.left_out({"picture": sum(pictures for _, pictures in chapters)}),
     )
 
 

@@ -27,7 +27,7 @@ from research._util.network import AddressRefused, NoSuchHost, VettedNetwork
 from research._util.said import say
 from research.errors import ToolError
 from research.text import clip
-from research.web import kinds
+from research.web import file_types
 from research.web.flow import words
 from research.web.isolated import read_isolated
 from research.web.readers import MAX_BYTES, SUFFIXES, FileText, Link, UnreadableFile
@@ -420,7 +420,7 @@ def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, F
     suffix = _SUFFIXES.get(kind, ".txt" if kind.startswith("text/") or kind.endswith(("+xml", "+json")) else "")
     if kind == "application/octet-stream":
         suffix = PurePosixPath(httpx2.URL(url).path).suffix
-    suffix = kinds.kind(response.body, suffix)  # servers often declare another type
+    suffix = file_types.kind(response.body, suffix)  # servers often declare another type
     if suffix == ".pdf":
         kind = "application/pdf"
     if suffix not in SUFFIXES:

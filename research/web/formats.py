@@ -13,23 +13,23 @@ from research.web import (
     books,
     charsets,
     grid,
+    locators,
     mail,
     notebooks,
     open_documents,
-    places,
-    references,
+    reference_managers,
     rich_text,
     slides,
     spreadsheets,
 )
-from research.web.places import Part, Place
+from research.web.locators import Part, Place
 from research.web.table import Table
 from research.web.table_text import as_text, long_cells
 
 SUFFIXES = (
     *spreadsheets.SUFFIXES,
     *open_documents.SUFFIXES,
-    *references.SUFFIXES,
+    *reference_managers.SUFFIXES,
     ".parquet",
     ".pptx",
     ".epub",
@@ -80,14 +80,14 @@ def read(
                 raise refuse("is not rich text; save it again")
             parts, notes = [Part("", found[0])], found[1]
         case ".ris" | ".bib":
-            parts = references.works(data, suffix, refuse)
+            parts = reference_managers.works(data, suffix, refuse)
         case ".ipynb":
             title, parts, notes = notebooks.notebook(data, refuse)
         case ".json" | ".jsonl":
             parts, tables = _records(data, suffix, refuse)
         case _:
             parts, tables, notes = spreadsheets.workbook(data, suffix, refuse)
-    text, at = places.joined(parts)
+    text, at = locators.joined(parts)
     named = any(each.name or each.columns for each in at)
     return Content(title, text, at if named else (), tuple(tables), csl, notes)
 

@@ -18,7 +18,7 @@ from research._util import decoding
 from research._util.beneath import open_beneath
 from research.sandbox import WarmProcesses
 from research.text import clip
-from research.web import kinds, linked, readers, scans
+from research.web import file_types, linked, readers, scans
 from research.web.readers import FileText, PdfRead, UnreadableFile
 
 FILE_S = 120.0
@@ -48,7 +48,7 @@ def read_isolated(
     """
     readers.check(name, suffix, len(data))
     try:
-        kind = kinds.kind(data, suffix)  # a process is prepared for one format before it is sealed
+        kind = file_types.kind(data, suffix)  # a process is prepared for one format before it is sealed
         kind += linked.MARK if links and kind in linked.SUFFIXES else ""
         kind += scans.MARK if kind == ".pdf" and scans.program() else ""
         until = time.monotonic() + timeout_s

@@ -12,9 +12,9 @@ from research.errors import ToolError
 from research.text import clip
 from research.web import csl
 from research.web.fetch import FetchedPage, FetchPolicy, absolute_links, fetch, vet
-from research.web.rate_limit import AttemptError
 from research.web.readers import MAX_LINKS, FileText, Link
 from research.web.remote import ErrorResponse, Remote, Setting
+from research.web.throttling import AttemptError
 
 _NAME = "Jina Reader"
 _HEADERS = {

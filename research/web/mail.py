@@ -13,8 +13,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from research.text import clip
-from research.web import charsets, flow, places
-from research.web.places import Part
+from research.web import charsets, flow, locators
+from research.web.locators import Part
 from research.web.table import Table
 
 _HEADER, _ATTACHMENTS, _PARTS = 1_000, 20, 200
@@ -54,7 +54,7 @@ class _Reader:
         more = self._files - _ATTACHMENTS
         beyond = f"only the first {_ATTACHMENTS} attachments were read, {more} were not" if more > 0 else ""
         cut = f"only the first {_PARTS} parts of the message were read" if self._read > _PARTS else ""
-        return (*places.left_out(self._left_out), *filter(None, (beyond, cut)))
+        return (*locators.left_out(self._left_out), *filter(None, (beyond, cut)))
 
     def read(self, mail: Message, place: str) -> None:
         """Read a message with its attachments, and the messages in it."""

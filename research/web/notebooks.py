@@ -10,8 +10,8 @@ from typing import Any
 from msgspec import DecodeError, Struct, ValidationError
 
 from research._util import decoding
-from research.web import charsets, markdown, places
-from research.web.places import Part
+from research.web import charsets, front_matter, locators
+from research.web.locators import Part
 
 _Lines = str | list[str]
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
@@ -50,7 +50,7 @@ def notebook(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list
     left_out = Counter[str]()
     parts = [Part(f"cell {number}", "\n\n".join(_said(cell, left_out))) for number, cell in enumerate(cells, 1)]
     first = next((_joined(cell.source) for cell in cells if cell.cell_type == "markdown"), "")
-    return markdown.split(first)[0], parts, places.left_out(left_out)
+    return front_matter.split(first)[0], parts, locators.left_out(left_out)
 
 
 def _said(cell: _Cell, left_out: Counter[str]) -> Iterator[str]:

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from research.web import drawings, grid, places
+from research.web import drawings, grid, locators
+from research.web.locators import Part
 from research.web.packages import BROKEN, Package
-from research.web.places import Part
 from research.web.sheets import SHARE, Beside
 from research.web.table import MAX_COLUMNS, Table
 
@@ -85,7 +85,7 @@ def document(
         raise refuse(
             f"is a damaged {suffix[1:]} ({type(error).__name__}: {str(error)[:160]}); save it again"
         ) from error
-    return title, parts, reader.tables, places.left_out(reader.left_out)
+    return title, parts, reader.tables, locators.left_out(reader.left_out)
 
 
 def beside(package: Package) -> Beside:

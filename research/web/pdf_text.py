@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from pypdf.errors import PyPdfError
 
 from research.text import without_accents
-from research.web import pdf_columns, pdf_forms, pdf_tables, places
+from research.web import locators, pdf_columns, pdf_forms, pdf_tables
 from research.web.pdf_fonts import Fonts
 from research.web.pdf_pages import Page
 
@@ -77,7 +77,7 @@ def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
     found = [replace(page, text=_joined(page.text, words)) for page in found]
     with suppress(*BROKEN):  # of what is beside the pages
         pdf_forms.count_files(reader, left_out)
-    return found, places.left_out(left_out)
+    return found, locators.left_out(left_out)
 
 
 def _drawn(page: PageObject, fonts: Fonts) -> _Drawn:

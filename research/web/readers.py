@@ -18,10 +18,22 @@ from msgspec.structs import replace
 
 from research.errors import ConfigError
 from research.text import FIELD, ITEMS, clip, one_line, short, storable
-from research.web import charsets, flow, formats, kinds, markdown, pdf_pages, places, scans, spans, walls, word
+from research.web import (
+    charsets,
+    file_types,
+    flow,
+    formats,
+    front_matter,
+    locators,
+    pdf_pages,
+    scans,
+    spans,
+    walls,
+    word,
+)
+from research.web.locators import Part, Place
 from research.web.packages import BROKEN, OLE, transitional
 from research.web.pdf_tables import typed
-from research.web.places import Part, Place
 from research.web.table import Table, limited
 from research.web.table_text import as_text
 from research.web.walls import Wall
@@ -108,7 +120,7 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str
     Raises `UnreadableFile` with `name` as its path.
     """
     check(name, suffix, len(data))
-    match kinds.kind(data, suffix):
+    match file_types.kind(data, suffix):
         case ".html" | ".htm":
             read = _html(data, name, charset, host)
         case ".pdf":
@@ -117,7 +129,7 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str
             read = _docx(data, name)
         case ".md":
             text, notes = _decoded(data, name, header=charset)
-            title, text = markdown.split(text)
+            title, text = front_matter.split(text)
             read = FileText(title, text, notes=notes)
         case ".csv" | ".tsv" as kind:
             read = _delimited(data, name, kind)
@@ -159,7 +171,7 @@ def bounded(read: FileText, name: str) -> FileText:
         storable(read.base) if len(read.base) <= _URL else "",
         short(read.csl),
         limited(read.tables),
-        places.limited(read.places),
+        locators.limited(read.places),
         read.wall,
         read.thin,
         storable(read.refresh) if len(read.refresh) <= _URL else "",
@@ -203,8 +215,8 @@ def _delimited(data: bytes, name: str, suffix: str) -> FileText:
     except csv.Error as error:
         raise UnreadableFile(name, f"is a damaged {suffix[1:]} ({error}); save it again") from error
     tables = (read.table,) if read.table else ()
-    parts = [Part("", as_text(each), places.columns_of(each)) for each in tables]
-    found, at = places.joined([*parts, Part("", "\n".join(read.long))])
+    parts = [Part("", as_text(each), locators.columns_of(each)) for each in tables]
+    found, at = locators.joined([*parts, Part("", "\n".join(read.long))])
     return FileText("", found or text, tables=tables, places=at if tables else (), notes=(*notes, *read.notes))
 
 
@@ -269,9 +281,9 @@ def _html(data: bytes, name: str, charset: str, host: str) -> FileText:
     shown = flow.blocks(tree)
     whole = flow.Completed(flow.markdown(shown), 0, sum(each.pictures for each in shown))
     found = flow.completed(article, shown) if article else whole
-    notes = (*notes, *places.left_out({"picture": found.pictures}))
+    notes = (*notes, *locators.left_out({"picture": found.pictures}))
     if found.beside:
-        notes = (*notes, f"{places.MARGINS}{found.beside:,} character{'s' if found.beside > 1 else ''}")
+        notes = (*notes, f"{locators.MARGINS}{found.beside:,} character{'s' if found.beside > 1 else ''}")
     return FileText(title, found.text, links, base, csl, wall=wall, thin=thin, refresh=refresh, notes=notes)
 
 
@@ -398,7 +410,7 @@ def pdf(found: PdfRead, name: str, advice: str = scans.INSTALL) -> FileText:
         )
     author = [{"literal": found.author}] if found.author else []
     csl: dict[str, Any] = {"title": found.title, "author": author}
-    text, at = places.joined(
+    text, at = locators.joined(
         Part(f"page {number}{' (OCR)' if page.ocr else ''}", page.text) for number, page in enumerate(pages, 1)
     )
     csl = {key: value for key, value in csl.items() if value}

@@ -19,7 +19,7 @@ from research._util.http import base_url, check_key, retry_after
 from research._util.redaction import key_pattern, redact_in_logs
 from research.errors import ToolError
 from research.text import clip
-from research.web.rate_limit import SYSTEM, AttemptError, Clock, rate_limit_of
+from research.web.throttling import SYSTEM, AttemptError, Clock, rate_limit_of
 
 if TYPE_CHECKING:
     import httpx2

@@ -7,7 +7,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from research.web import places
+from research.web import locators
 
 _TOKEN = re.compile(rb"\\([a-z]{1,32})(-?\d{1,10})? ?|\\'([0-9a-f]{2})|\\([^a-z])|([{}])|([^\\{}]+)", re.I)
 _SKIPPED = frozenset(
@@ -59,7 +59,7 @@ def text_of(data: bytes) -> tuple[str, tuple[str, ...]] | None:
     for match in _TOKEN.finditer(data):
         reader.take(*match.groups())
     text = reader.text().encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return re.sub(r"[^\S\n]{2,}", " ", text), places.left_out(reader.left_out)
+    return re.sub(r"[^\S\n]{2,}", " ", text), locators.left_out(reader.left_out)
 
 
 class _Reader:

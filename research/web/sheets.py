@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from research.web import drawings, places
+from research.web import drawings, locators
 from research.web.drawings import R, paragraphs
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Beside(Struct):
         count = self.without_value
         formulas = f"{count:,} formula{'s' if count > 1 else ''} without a saved result; open the file in a spreadsheet"
         return (
-            *places.left_out(self.left_out),
-            *places.hidden(self.hidden),
+            *locators.left_out(self.left_out),
+            *locators.hidden(self.hidden),
             *self.cut,
             *([f"{formulas} program and save it again"] if count else []),
         )

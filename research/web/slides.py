@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from research.web import drawings, grid, places
+from research.web import drawings, grid, locators
 from research.web.drawings import A, R, paragraphs
+from research.web.locators import Part
 from research.web.packages import BROKEN, Package, transitional
-from research.web.places import Part
 from research.web.table import Table
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Deck:
 
     def notes(self) -> tuple[str, ...]:
         """Return what was left out, and which slides are not in the show."""
-        return (*places.left_out(self._left_out), *places.hidden(self._hidden))
+        return (*locators.left_out(self._left_out), *locators.hidden(self._hidden))
 
     def _slide(self, name: str, place: str) -> Iterator[str]:
         root = self._package.xml(name)

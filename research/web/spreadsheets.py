@@ -9,8 +9,8 @@ from typing import Any
 
 from research.web import grid, open_documents, sheets
 from research.web.figures import figure
+from research.web.locators import Part, columns_of
 from research.web.packages import BROKEN, OLE, Package, transitional
-from research.web.places import Part, columns_of
 from research.web.sheets import Around, Beside
 from research.web.table import MAX_CELLS, MAX_COLUMNS, MAX_TABLES, Cell, Column, ColumnType, Table
 from research.web.table_text import as_text, beyond, long_cells

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from research.web import drawings, grid, places
+from research.web import drawings, grid, locators
 from research.web.table import Table
 from research.web.word_lists import Lists
 
@@ -112,7 +112,7 @@ class _Reader:
     def notes(self) -> tuple[str, ...]:
         """Return what was left out, and why."""
         self._left_out["comment"] = sum(1 for _ in self._children("comments"))
-        return places.left_out(self._left_out)
+        return locators.left_out(self._left_out)
 
     def beside(self, kind: str) -> Iterator[str]:
         """Yield the blocks of the headers or footers of all sections."""

@@ -14,7 +14,7 @@ from research._util.said import say, speaking
 from research.auditing import reading
 from research.auditing.record import Record
 from research.errors import ConfigError, ToolError
-from research.events.audit import AuditedStatement, Given
+from research.events.audit_findings import AuditedStatement, Given
 from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
 from research.events.view import RunView, fold
 from research.text import clip, language_of

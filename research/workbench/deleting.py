@@ -9,7 +9,7 @@ from research.events.events import Event, ToolFinished
 from research.plugins import tool_of
 
 if TYPE_CHECKING:
-    from research.search.library.library import Library
+    from research.search.library.documents import Library
     from research.store import Store
 
 

@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from research._util.connections import ssl_context
 from research._util.http import is_loopback
-from research.config import endpoints
-from research.config.endpoints import Entry, Preset
+from research.config import named_endpoints
+from research.config.named_endpoints import Entry, Preset
 from research.config.settings import Settings, environment
-from research.workbench import endpoints as workbench_endpoints
+from research.workbench import endpoint_registry as workbench_endpoints
 from research.workbench.leaving import Host
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def detect(variables: Mapping[str, str] | None = None) -> list[Server]:
     given = environment() if variables is None else variables
     import httpx2
 
-    asked = [(name, preset) for name, preset in endpoints.presets().items() if preset.probe]
+    asked = [(name, preset) for name, preset in named_endpoints.presets().items() if preset.probe]
     # No proxy of the environment and no redirect: the requests stay on this machine.
     with (
         httpx2.Client(trust_env=False, follow_redirects=False, timeout=TIMEOUT_S, verify=ssl_context()) as client,

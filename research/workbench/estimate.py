@@ -12,8 +12,8 @@ from math import ceil, sqrt
 from msgspec import Struct
 
 from research import plugins
+from research.agent.amending import reads
 from research.agent.page_reader import MOST_TOKENS, PURPOSE
-from research.agent.reading import reads
 from research.agent.span_reader import PASSAGES, SEEN
 from research.agent.toolbox import OUTPUT_LIMIT
 from research.agent.work import ANSWER, Call, History, HistorySize, Loop, Span, work_of

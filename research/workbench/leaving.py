@@ -16,7 +16,7 @@ from research.errors import ConfigError
 from research.events.events import RunStarted
 from research.events.recipe import LIBRARY, Recipe
 from research.store import KeyValue, RunLog
-from research.workbench import endpoints
+from research.workbench import endpoint_registry
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
@@ -57,7 +57,7 @@ def far_models(settings: Settings, recipe: Recipe, readers: Sequence[str] = (), 
     """Return the models of a recipe, and of those who read its runs, that its scope keeps from what is private."""
     judge = recipe.judged_by.removeprefix("model:") if recipe.judged_by.startswith("model:") else recipe.model
     named = dict.fromkeys([recipe.model, *recipe.roles.values(), judge, *readers])
-    may = endpoints.in_process if scope == OFFLINE else endpoints.near
+    may = endpoint_registry.in_process if scope == OFFLINE else endpoint_registry.near
     return [name for name in named if not may(settings, name)]
 
 

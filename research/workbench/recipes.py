@@ -26,12 +26,12 @@ from research.events.recipe import (
 from research.search.scope import EVERYTHING, day, scope_of
 from research.search.web import configured, services
 from research.text import clip
-from research.workbench import endpoints, leaving
+from research.workbench import endpoint_registry, leaving
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
-    from research.mcp.client import McpServers
-    from research.search.library.library import Library
+    from research.mcp.server_tools import McpServers
+    from research.search.library.documents import Library
     from research.store import Store
     from research.types import Model
 
@@ -146,7 +146,7 @@ def _budget(given: object) -> Budget:
 
 def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
     """Return `Recipe.judge`; a model that is named as the judge gets the role instead.  Raises `ConfigError`."""
-    named, own = {"judge", "verify"} & roles.keys(), endpoints.judges(host.settings, model)
+    named, own = {"judge", "verify"} & roles.keys(), endpoint_registry.judges(host.settings, model)
     usual = "all" if host.settings.judge == "all" else UNCERTAIN
     # A model named for the role overrides the settings; earlier versions called the default `auto`.
     wanted = usual if wanted == "auto" or (named and not wanted) else wanted or host.settings.judge

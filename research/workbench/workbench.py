@@ -26,19 +26,19 @@ from research.engine.reclaim import Queue
 from research.events.recipe import LIBRARY, Recipe
 from research.ops import logs, tracing
 from research.search import classes
+from research.search.library.documents import Library
 from research.search.library.indexing import Progress
-from research.search.library.library import Library
 from research.search.library.quota import Quota
 from research.search.scope import of_recipe
 from research.store import Store
 from research.store.saved import SavedValues
 from research.types import Embedder, Model, Scripted, Tool
-from research.workbench import deleting, endpoints, leaving
+from research.workbench import deleting, endpoint_registry, leaving
 
 if TYPE_CHECKING:
     from research.citations.judges import Judges
-    from research.mcp.client import McpServers
-    from research.memory.memory import Memory
+    from research.mcp.server_tools import McpServers
+    from research.memory.entries import Memory
     from research.memory.reembedding import Reembedding
     from research.memory.store import MemoryStore
     from research.workbench.worlds import Worlds
@@ -64,7 +64,7 @@ class Workbench:
             observers.append(traced.observe)
         limits = parse_caps(self.settings.user_caps or USUAL) if self.settings.user else {}
         self.caps = Caps(
-            limits, lambda: self.store, self.settings.home, lambda model: endpoints.free(self.settings, model)
+            limits, lambda: self.store, self.settings.home, lambda model: endpoint_registry.free(self.settings, model)
         )
         """What the administrator lets this user take; without a login, there are no caps."""
         if limits:
@@ -146,23 +146,23 @@ class Workbench:
     @cached_property
     def judges(self) -> Judges:
         """The verifiers of citations, with what they said since this workbench was opened."""
-        from research.workbench.verifiers import open_judges
+        from research.workbench.verifier_registry import open_judges
 
         return open_judges(self)
 
     @cached_property
     def memory(self) -> Memory:
         """Findings of earlier runs, and the user's notes."""
-        from research.memory.memory import Memory
+        from research.memory.entries import Memory
 
         return Memory(self._memory_store(), self.embedder, self.settings.memory_capacity)
 
     def _memory_store(self) -> MemoryStore:
         if self.settings.database_url is not None:
-            from research.memory.postgres import PostgresMemoryStore
+            from research.memory.postgres_store import PostgresMemoryStore
 
             return PostgresMemoryStore(self.settings.database_url.get_secret_value(), self.settings.schema)
-        from research.memory.sqlite import SqliteMemoryStore
+        from research.memory.sqlite_store import SqliteMemoryStore
 
         return SqliteMemoryStore(self.settings.home / "memory.sqlite")
 
@@ -176,7 +176,7 @@ class Workbench:
     @cached_property
     def mcp(self) -> McpServers:
         """The MCP servers of `mcp.json`; each is started when it is first used."""
-        from research.mcp.client import McpServers
+        from research.mcp.server_tools import McpServers
 
         return McpServers(self.settings.home, self.settings.allowed_hosts, environment())
 
@@ -212,8 +212,8 @@ class Workbench:
     def model(self, name: str) -> Model:
         """Return the model of that name, e.g. `extractive`, `openai:NAME` or `ENDPOINT:NAME`.  Raises `ConfigError`."""
         kind, _, rest = name.partition(":")
-        if endpoints.is_endpoint(self.settings, kind):
-            return endpoints.model(self.settings, kind, rest)
+        if endpoint_registry.is_endpoint(self.settings, kind):
+            return endpoint_registry.model(self.settings, kind, rest)
         given = name == self.settings.model and self.settings.origin("model") != "saved"
         provider = plugins.provider.get(kind)
         if provider.file and not given:
@@ -262,7 +262,7 @@ class Workbench:
 
     def _turns(self) -> Callable[[str, int], float]:
         """Return the function that reserves a request to a model, within the user's caps and the rate limits."""
-        limiter = RateLimiter(endpoints.rates(self.settings), lambda: self.common, self.settings.user)
+        limiter = RateLimiter(endpoint_registry.rates(self.settings), lambda: self.common, self.settings.user)
 
         def turn(model: str, tokens: int) -> float:
             self.caps.request(model)

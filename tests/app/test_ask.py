@@ -13,7 +13,7 @@ from streamlit.testing.v1.element_tree import ButtonGroup
 
 from pages.parts.shared import home as open_home
 from research.config import saved_endpoints
-from research.config.endpoints import Entry
+from research.config.named_endpoints import Entry
 from research.config.settings import load
 from research.evaluation import load as load_dataset
 from research.evaluation import open_corpus

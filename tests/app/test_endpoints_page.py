@@ -13,11 +13,11 @@ from streamlit.testing.v1 import AppTest
 from pages.parts.settings import trials
 from pages.parts.shared import home as open_home
 from research.config import saved_settings
-from research.config.endpoints import Entry
+from research.config.named_endpoints import Entry
 from research.config.settings import load
-from research.workbench import detect, endpoints, trial
-from research.workbench.doctor import Check
-from research.workbench.trial import Trial
+from research.workbench import detect, endpoint_registry, model_trial
+from research.workbench.diagnostics import Check
+from research.workbench.model_trial import Trial
 from research.workbench.workbench import Workbench
 from tests.app.conftest import key
 from tests.fake_ollama import FakeOllama
@@ -50,12 +50,12 @@ def test_an_endpoint_is_added_with_its_key_and_removed_with_undo(visit: Visit, h
     assert saved.entry.requests_per_minute == 60
     app.run()
     assert "https://api.mistral.ai/v1" in said(app) and "60 requests a minute" in said(app) and KEY not in said(app)
-    trial.keep(home, Trial(endpoint="mistral", model="m", at=time.time(), ok=True, rounds=3))
+    model_trial.keep(home, Trial(endpoint="mistral", model="m", at=time.time(), ok=True, rounds=3))
     app.button(key="remove-endpoint-mistral").click().run()
-    assert "mistral" not in load(home=home).endpoints and trial.results(home) == {}
+    assert "mistral" not in load(home=home).endpoints and model_trial.results(home) == {}
     _, restore, _ = app.session_state["undo"]  # `AppTest` runs a page alone, without the bar that app.py draws
     restore()
-    assert load(home=home).endpoints["mistral"] == saved and trial.results(home)["mistral"].ok
+    assert load(home=home).endpoints["mistral"] == saved and model_trial.results(home)["mistral"].ok
 
 
 def test_both_sections_show_the_newest_test_of_an_address(visit: Visit, home: Path) -> None:
@@ -64,7 +64,7 @@ def test_both_sections_show_the_newest_test_of_an_address(visit: Visit, home: Pa
     Workbench(now).store.put("tested", "openai", msgspec.json.encode(trials.Tested("openai", check, 100.0)))
     for shown in (section(visit, home), visit(home, "settings")):
         assert "cannot reach it" in said(shown) and "Not working" in said(shown)
-    trial.keep(home, Trial(endpoint="openai", model="m", at=200.0, ok=True, rounds=3))
+    model_trial.keep(home, Trial(endpoint="openai", model="m", at=200.0, ok=True, rounds=3))
     for shown in (section(visit, home), visit(home, "settings")):
         assert "cannot reach it" not in said(shown) and "worked with m" in said(shown)
 
@@ -82,9 +82,9 @@ def test_a_wrong_endpoint_is_refused_and_nothing_is_saved(visit: Visit, home: Pa
 
 
 def test_a_row_shows_the_last_test_with_its_time_and_what_is_missing(visit: Visit, home: Path) -> None:
-    settings = endpoints.add(load(home=home), "work", Entry(url="https://x.example", context=1000), KEY)
-    endpoints.add(settings, "groq", Entry())
-    trial.keep(
+    settings = endpoint_registry.add(load(home=home), "work", Entry(url="https://x.example", context=1000), KEY)
+    endpoint_registry.add(settings, "groq", Entry())
+    model_trial.keep(
         home, Trial(endpoint="work", model="m", at=0.0, ok=True, rounds=3, streams=True, usage=True, seconds=1.5)
     )
     app = section(visit, home)

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from research.config.settings import load
 from research.search.library import uploads
-from research.search.library.library import Library
-from research.search.library.overview import CollectionInfo
+from research.search.library.documents import Library
+from research.search.library.listings import CollectionInfo
 from research.workbench.workbench import Workbench
 
 Visit = Callable[..., AppTest]

@@ -17,8 +17,8 @@ from research.config.settings import load
 from research.errors import ConfigError
 from research.events.view import fold
 from research.memory import Entry
+from research.memory.entries import Memory
 from research.memory.learning import supported_findings
-from research.memory.memory import Memory
 from research.store import RunRow
 from research.workbench.workbench import Workbench
 from tests.app.conftest import APP

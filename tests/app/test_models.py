@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research.config.endpoints import Entry
+from research.config.named_endpoints import Entry
 from research.config.settings import load
-from research.workbench import endpoints
+from research.workbench import endpoint_registry
 from tests.fake_openai import FakeOpenAI, FakeReply, does_the_job
 from tests.workers import until
 
@@ -42,7 +42,7 @@ def test_a_working_connection_fills_the_list_of_models(
 
 def test_the_models_of_an_endpoint_tested_in_the_settings_are_offered_by_name(visit: Visit, home: Path) -> None:
     with FakeOpenAI(does_the_job, models=("fake", "other")) as server:
-        endpoints.add(load(home=home), "work", Entry(url=server.base_url))
+        endpoint_registry.add(load(home=home), "work", Entry(url=server.base_url))
         app = visit(home, "settings", section="endpoints")
         app.text_input(key="test-model-work").input("fake").run()
         app.button(key="test-endpoint-work").click().run()
@@ -60,7 +60,7 @@ def test_where_only_the_offline_model_is_offered_the_way_to_others_is_said(
         )
 
     assert said()
-    endpoints.add(load(home=home), "work", Entry(url="http://127.0.0.1:9/v1", model="fake"))
+    endpoint_registry.add(load(home=home), "work", Entry(url="http://127.0.0.1:9/v1", model="fake"))
     assert not said()
 
 

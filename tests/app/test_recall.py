@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from research.config.settings import load
 from research.events.events import Recalled
 from research.memory import Entry, Filters
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 from research.store.saved import Preset
 from research.types import Observation, Source
 from research.workbench.workbench import Workbench

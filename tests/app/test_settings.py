@@ -15,8 +15,8 @@ from pages.parts.shared import home as open_home
 from research.citations.verifiers import Thresholds
 from research.config import saved_settings
 from research.config.settings import SAVED_FILE, load
-from research.search.library.library import Library
-from research.workbench import verifiers
+from research.search.library.documents import Library
+from research.workbench import verifier_registry
 from research.workbench.calibration import Calibration, Rate
 from tests.app.conftest import APP
 from tests.fake_openai import FakeOpenAI
@@ -167,7 +167,7 @@ def test_the_judge_is_turned_off_and_a_verifier_named(
 
 def test_the_system_section_shows_the_judges_with_their_measured_precision(visit: Visit, home: Path) -> None:
     measured = Calibration("rules", Thresholds(), 100, Rate(45, 50), Rate(19, 20))
-    (home / verifiers.FILE).write_bytes(msgspec.json.encode({"rules": measured}))
+    (home / verifier_registry.FILE).write_bytes(msgspec.json.encode({"rules": measured}))
     text = said(tried(visit(home, "settings", section="system")))
     assert "measured on 100 statements: 90% of its ticks and 95% of its flags right" in text
 

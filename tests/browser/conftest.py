@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from research.config import saved_endpoints
-from research.config.endpoints import Entry
+from research.config.named_endpoints import Entry
 from research.config.settings import load
 from research.workbench.workbench import Workbench
 from tests.conftest import LIBRARY, BuiltOnce, embedded_countries

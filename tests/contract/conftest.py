@@ -12,7 +12,7 @@ from research.config.settings import load
 from research.search.cache import ResultCache
 from research.search.services.duckduckgo import DuckDuckGo
 from research.search.web import Service
-from research.web.rate_limit import RateLimit
+from research.web.throttling import RateLimit
 from tests.fake_search import KEY, KEYED, FakeClock
 
 

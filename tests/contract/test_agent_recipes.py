@@ -14,7 +14,7 @@ from msgspec.structs import replace
 import research
 from research.config.settings import load
 from research.errors import ConfigError
-from research.evaluation.recipes import candidate
+from research.evaluation.recipe_notation import candidate
 from research.events.events import Asked, Returned, RunFailed, RunFinished
 from research.events.view import fold
 from research.store import RunRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research.agent.fork import prefix_hash
+from research.agent.inherited import prefix_hash
 from research.events import events as e
 from research.events.branches import first_rounds
 from research.events.view import RunView, fold

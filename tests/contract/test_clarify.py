@@ -261,7 +261,7 @@ def test_no_ask_on_the_command_line_asks_nobody(cli: Cli) -> None:
 
 def test_comparisons_and_evaluations_ask_nobody(bench: Workbench) -> None:
     from research.compare.starting import compare
-    from research.evaluation.recipes import candidate
+    from research.evaluation.recipe_notation import candidate
 
     assert candidate(bench, "react/full").recipe.ask is False
     recipes = [bench.recipe(model="extractive", context=context) for context in ("full", "window")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import research
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.types import HOLDS
 from research.workbench.workbench import Workbench
 

@@ -15,7 +15,7 @@ from research.citations.verifiers import Pair, Thresholds
 from research.config.settings import load
 from research.errors import ConfigError
 from research.models import cross_encoder
-from research.workbench import doctor, verifiers
+from research.workbench import diagnostics, verifier_registry
 from research.workbench.workbench import Workbench
 
 WORDS = ("the", "bridge", "was", "built", "in", "france", "people", "of", "population", "1887", ".")
@@ -122,7 +122,7 @@ def test_a_run_is_judged_by_the_configured_cross_encoder(
     assert view.recipe.judged_by == f"cross-encoder:{folder}"
     assert [each.by for each in citation.judgements] == ["rules", f"cross-encoder:{folder}"]
     assert citation.status not in ("supported", "contradicted"), "a model of random weights is never certain"
-    (rules, own) = doctor.judges(bench)
+    (rules, own) = diagnostics.judges(bench)
     assert (rules.state, own.state, own.name) == ("ok", "ok", f"judge cross-encoder:{folder}")
 
 
@@ -139,7 +139,7 @@ def test_a_verifier_that_cannot_be_loaded_leaves_the_rules_verdicts_and_doctor_s
     assert view.status == "completed"
     assert view.citations[0].judgements == ()
     assert any("did not judge 1 of 1" in note for current in view.rounds for note in current.notes)
-    assert [check.state for check in doctor.judges(bench)] == ["ok", "broken"]
+    assert [check.state for check in diagnostics.judges(bench)] == ["ok", "broken"]
 
 
 def test_a_random_model_is_never_certain_once_it_was_calibrated(
@@ -154,7 +154,7 @@ def test_a_random_model_is_never_certain_once_it_was_calibrated(
     file = tmp_path / "claims.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     bench = Workbench(load(home=home))
-    found = verifiers.measure(bench, name, [file])
+    found = verifier_registry.measure(bench, name, [file])
     assert found.thresholds == Thresholds(None, None)
     assert bench.judges.thresholds(name) == found.thresholds
     assert found.coverage == 0.0

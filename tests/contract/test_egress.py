@@ -164,7 +164,7 @@ def place(home: Path, own_library: Path) -> Path:
 @pytest.fixture
 def far(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the fake server count as one in the cloud."""
-    monkeypatch.setattr("research.workbench.endpoints.is_loopback", lambda url: False)
+    monkeypatch.setattr("research.workbench.endpoint_registry.is_loopback", lambda url: False)
     monkeypatch.setattr("research.models.endpoint.is_loopback", lambda url: False)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from research.cli.main import main
 from research.config.settings import load
-from research.workbench import detect, doctor, trial
+from research.workbench import detect, diagnostics, model_trial
 from research.workbench.workbench import Workbench
 from tests.command import Cli, Done
 from tests.fake_openai import Body, FakeOpenAI, FakeReply, does_the_job
@@ -110,7 +110,7 @@ def test_a_test_does_three_rounds_with_tool_calls_and_keeps_the_result(run: Cli,
         (listed,) = run("list", "--json").json["endpoints"]
         assert listed["test"] == found
         assert "3 rounds with tool calls" in run("list").out
-        checks = {check.name: check for check in doctor.examine_models(Workbench(load()))}
+        checks = {check.name: check for check in diagnostics.examine_models(Workbench(load()))}
         assert checks["work"].state == checks["work test"].state == "ok"
         assert "3 rounds with tool calls" in checks["work test"].text
         run("test", "work", "--model", "other")
@@ -120,7 +120,7 @@ def test_a_test_does_three_rounds_with_tool_calls_and_keeps_the_result(run: Cli,
         assert f"| {' | '.join(row)} |" in run("results").out
         assert ",".join(row) in run("results", "--format", "csv").out
         run("remove", "work")
-        assert trial.table(tmp_path / "own") == []
+        assert model_trial.table(tmp_path / "own") == []
 
 
 def test_a_cut_prompt_and_a_reply_that_comes_at_once_are_in_the_table(run: Cli, tmp_path: Path) -> None:
@@ -136,10 +136,10 @@ def test_a_cut_prompt_and_a_reply_that_comes_at_once_are_in_the_table(run: Cli, 
 
 def test_results_of_earlier_versions_are_read_and_replaced(tmp_path: Path) -> None:
     earlier = {"work": {"endpoint": "work", "model": "fake", "at": 1.0, "ok": True, "rounds": 3}}
-    (tmp_path / trial.FILE).write_text(json.dumps(earlier))
-    assert trial.results(tmp_path)["work"].ok
-    trial.keep(tmp_path, trial.Trial(endpoint="work", model="fake", at=2.0, ok=False))
-    assert [each.ok for each in trial.table(tmp_path)] == [False]
+    (tmp_path / model_trial.FILE).write_text(json.dumps(earlier))
+    assert model_trial.results(tmp_path)["work"].ok
+    model_trial.keep(tmp_path, model_trial.Trial(endpoint="work", model="fake", at=2.0, ok=False))
+    assert [each.ok for each in model_trial.table(tmp_path)] == [False]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_test_that_fails_says_what_went_wrong(run: Cli, tmp_path: Path, reply:
         done = run("test", "work", "--model", "fake", "--json")
     assert done.status == 1
     assert not done.json["ok"] and said in done.json["problem"] and KEY not in done.out
-    assert trial.results(tmp_path / "own")["work"].problem == done.json["problem"]
+    assert model_trial.results(tmp_path / "own")["work"].problem == done.json["problem"]
 
 
 def test_a_test_names_the_models_when_it_has_to_be_told_one(run: Cli, tmp_path: Path) -> None:
@@ -171,10 +171,10 @@ def test_a_test_names_the_models_when_it_has_to_be_told_one(run: Cli, tmp_path: 
 
 
 def _added(bench: Workbench, url: str) -> Any:
-    from research.config.endpoints import Entry
-    from research.workbench import endpoints
+    from research.config.named_endpoints import Entry
+    from research.workbench import endpoint_registry
 
-    return endpoints.add(bench.settings, "work", Entry(url=url), KEY)
+    return endpoint_registry.add(bench.settings, "work", Entry(url=url), KEY)
 
 
 # Detecting

@@ -12,15 +12,15 @@ import pytest
 
 from research.compare import compare
 from research.config import saved_endpoints, saved_settings, users
-from research.config.endpoints import Entry, presets
+from research.config.named_endpoints import Entry, presets
 from research.config.settings import SAVED_FILE, Settings, load
 from research.errors import ConfigError, ProviderError
 from research.events.events import Asked
 from research.events.view import fold
 from research.ops import logs
 from research.types import Message, Request, Usage
-from research.workbench import endpoints
-from research.workbench.doctor import Check, masked
+from research.workbench import endpoint_registry
+from research.workbench.diagnostics import Check, masked
 from research.workbench.workbench import Workbench
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import FakeOpenAI, FakeReply
@@ -119,10 +119,10 @@ def test_an_endpoint_of_a_preset_is_there_when_its_variable_is_set(
     assert not settings.endpoints
     monkeypatch.setenv("MISTRAL_API_KEY", ONE)
     now = load(home=settings.home)
-    found = endpoints.find(now, "mistral")
+    found = endpoint_registry.find(now, "mistral")
     assert (found.base_url, found.secret, found.key_name) == ("https://api.mistral.ai/v1", ONE, "MISTRAL_API_KEY")
     assert found.quirks.call_ids == "nine"
-    (shown,) = endpoints.known(now)
+    (shown,) = endpoint_registry.known(now)
     assert (shown.name, shown.title, shown.key_from, shown.problem) == ("mistral", "Mistral", "MISTRAL_API_KEY", "")
     assert ONE not in repr(now) and ONE in set(now.secrets())
 
@@ -135,12 +135,12 @@ def test_every_preset_describes_an_endpoint(settings: Settings, monkeypatch: pyt
             continue
         url = preset.url or "https://me.openai.azure.com"
         kind = "" if preset.url else name
-        added = endpoints.add(load(home=settings.home / name), name, Entry(url=url, kind=kind), ONE)
-        found = endpoints.find(added, name)
+        added = endpoint_registry.add(load(home=settings.home / name), name, Entry(url=url, kind=kind), ONE)
+        found = endpoint_registry.find(added, name)
         assert (found.kind, found.secret) == (preset.kind, ONE)
         # A second endpoint of the same service, by its address alone, has the same quirks.
         if not preset.local and preset.url:
-            again = endpoints.find(endpoints.add(added, "mine", Entry(url=url), TWO), "mine")
+            again = endpoint_registry.find(endpoint_registry.add(added, "mine", Entry(url=url), TWO), "mine")
             assert (again.kind, again.quirks, again.secret) == (found.kind, found.quirks, TWO)
 
 
@@ -160,7 +160,7 @@ url = "http://lab.internal:8000/v1"
     monkeypatch.setenv("WORKBENCH_ENDPOINTS", str(tmp_path / "mine.toml"))
     monkeypatch.setenv("WORK_KEY", ONE)
     now = load(home=settings.home)
-    azure, lab = endpoints.find(now, "work-azure"), endpoints.find(now, "lab")
+    azure, lab = endpoint_registry.find(now, "work-azure"), endpoint_registry.find(now, "lab")
     assert (azure.kind, azure.secret, azure.limits.window, azure.key_name) == ("azure", ONE, 128_000, "WORK_KEY")
     assert azure.base_url == "https://me.openai.azure.com/openai/v1"
     assert azure.prices is not None and azure.prices.output == 10
@@ -175,12 +175,12 @@ def test_a_limit_of_the_endpoints_openai_and_anthropic_can_be_listed(
     monkeypatch.setenv("OPENAI_SEND_REASONING", "true")
     monkeypatch.setenv("WORKBENCH_ENDPOINTS", json.dumps({"openai": {"context": 1000, "requests_per_minute": 5}}))
     now = load(home=settings.home)
-    found = endpoints.find(now, "openai")
+    found = endpoint_registry.find(now, "openai")
     assert (found.secret, found.limits.window, found.quirks.reasoning) == (ONE, 1000, "send")
     assert found.key_name == "OPENAI_API_KEY"
-    assert endpoints.rates(now)["openai"].requests == 5
+    assert endpoint_registry.rates(now)["openai"].requests == 5
     with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY"):
-        endpoints.find(now, "anthropic")
+        endpoint_registry.find(now, "anthropic")
 
 
 @pytest.mark.parametrize(
@@ -219,13 +219,13 @@ def test_a_wrong_list_is_refused_with_what_is_wrong(
 )
 def test_a_wrong_endpoint_is_not_saved(settings: Settings, entry: Entry, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        endpoints.add(settings, "work", entry, ONE)
+        endpoint_registry.add(settings, "work", entry, ONE)
     assert said in str(caught.value) and ONE not in str(caught.value) and "pass" not in str(caught.value)
     assert not (settings.home / SAVED_FILE).exists()
 
 
 def test_an_unknown_endpoint_is_refused_with_the_known_ones(settings: Settings) -> None:
-    bench = Workbench(endpoints.add(settings, "work-azure", Entry(url="https://x.example")))
+    bench = Workbench(endpoint_registry.add(settings, "work-azure", Entry(url="https://x.example")))
     with pytest.raises(ConfigError) as caught:
         bench.model("wrk-azure:gpt-5")
     assert all(f" {name}" in str(caught.value) for name in ("work-azure", "openai", "ollama", "extractive"))
@@ -239,14 +239,14 @@ def test_a_local_server_needs_no_setting_and_costs_nothing(settings: Settings) -
     model = Workbench(settings).model("vllm:Qwen/Qwen3-8B")
     assert model.name == "vllm:Qwen/Qwen3-8B"
     assert model.price(Usage(1000, 1000)) == 0  # type: ignore[attr-defined]
-    elsewhere = endpoints.add(settings, "lab", Entry(kind="vllm", url="http://lab.internal:8000/v1"))
+    elsewhere = endpoint_registry.add(settings, "lab", Entry(kind="vllm", url="http://lab.internal:8000/v1"))
     assert Workbench(elsewhere).model("lab:q").price(Usage(1000, 1000)) is None  # type: ignore[attr-defined]
 
 
 def test_saved_endpoints_are_removed_and_restored_with_their_keys(settings: Settings) -> None:
-    added = endpoints.add(settings, "work", Entry(url="https://x.example/v1/", model="m"), f" {ONE}\n")
+    added = endpoint_registry.add(settings, "work", Entry(url="https://x.example/v1/", model="m"), f" {ONE}\n")
     with pytest.raises(ConfigError, match="exists"):
-        endpoints.add(added, "work", Entry(url="https://y.example"))
+        endpoint_registry.add(added, "work", Entry(url="https://y.example"))
     path = settings.home / SAVED_FILE
     assert path.stat().st_mode & 0o777 == 0o600
     gone, table = saved_endpoints.remove(added, "work")
@@ -260,20 +260,20 @@ def test_saved_endpoints_are_removed_and_restored_with_their_keys(settings: Sett
 
 def test_locked_settings_take_no_endpoint(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="WORKBENCH_LOCK_SETTINGS"):
-        endpoints.add(load(home=tmp_path / "own", lock_settings=True), "work", Entry(url="https://x.example"))
+        endpoint_registry.add(load(home=tmp_path / "own", lock_settings=True), "work", Entry(url="https://x.example"))
 
 
 # A key never goes to another endpoint
 
 
 def test_a_key_counts_only_for_the_address_it_was_entered_for(settings: Settings) -> None:
-    endpoints.add(settings, "work", Entry(url="https://one.example/v1"), CANARY)
+    endpoint_registry.add(settings, "work", Entry(url="https://one.example/v1"), CANARY)
     path = settings.home / SAVED_FILE
     path.write_text(path.read_text().replace('url = "https://one', 'url = "https://two'))
     now = load(home=settings.home)
     assert key_of(now, "work") == "" and CANARY in set(now.secrets())
     with pytest.raises(ConfigError, match="entered for another address"):
-        endpoints.find(now, "work")
+        endpoint_registry.find(now, "work")
 
 
 def test_a_presets_variable_is_sent_to_the_presets_own_address_only(
@@ -290,9 +290,9 @@ def test_a_presets_variable_is_sent_to_the_presets_own_address_only(
             ("mine", Entry(kind="azure", url="https://evil.openai.azure.com")),
         ]
     ):
-        added = endpoints.add(load(home=settings.home / str(number)), name, entry)
+        added = endpoint_registry.add(load(home=settings.home / str(number)), name, entry)
         assert key_of(added, name) == "", entry
-    again = endpoints.add(settings, "mine", Entry(url="https://api.groq.com/openai/v1", requests_per_minute=3))
+    again = endpoint_registry.add(settings, "mine", Entry(url="https://api.groq.com/openai/v1", requests_per_minute=3))
     assert key_of(again, "mine") == CANARY
 
 
@@ -302,8 +302,8 @@ def test_a_key_does_not_follow_a_redirect(settings: Settings) -> None:
             status=307, headers={"Location": f"{other.base_url}/chat/completions"}, body={"error": "moved"}
         )
         with FakeOpenAI([reply] * 3) as one, FakeAnthropic([reply] * 3) as two:
-            added = endpoints.add(settings, "one", Entry(url=one.base_url), ONE)
-            added = endpoints.add(added, "two", Entry(url=two.base_url, kind="anthropic"), TWO)
+            added = endpoint_registry.add(settings, "one", Entry(url=one.base_url), ONE)
+            added = endpoint_registry.add(added, "two", Entry(url=two.base_url, kind="anthropic"), TWO)
             bench = Workbench(added)
             for name in ("one:fake", "two:fake"):
                 with pytest.raises(ProviderError):
@@ -320,14 +320,14 @@ def test_a_users_endpoint_has_no_key_of_the_server_and_reaches_no_private_host(
     alice = users.settings_for(settings, ALICE)
     assert key_of(alice, "groq") == CANARY  # the administrator's endpoint serves all users
     with pytest.raises(ConfigError, match="reads no variable"):
-        endpoints.add(alice, "mine", Entry(url="https://x.example", key_variable="DATABASE_PASSWORD"))
+        endpoint_registry.add(alice, "mine", Entry(url="https://x.example", key_variable="DATABASE_PASSWORD"))
     # With prices of her own she would pass the caps of the server.
-    free = endpoints.add(alice, "mine", Entry(kind="groq", prices={"input": 0, "output": 0}))
+    free = endpoint_registry.add(alice, "mine", Entry(kind="groq", prices={"input": 0, "output": 0}))
     assert key_of(free, "mine") == ""
     with pytest.raises(ConfigError, match="choose another name"):
-        endpoints.add(alice, "openai", Entry(prices={"input": 0, "output": 0}))
+        endpoint_registry.add(alice, "openai", Entry(prices={"input": 0, "output": 0}))
     with FakeOpenAI([FakeReply("inside")]) as server:
-        bench = Workbench(endpoints.add(alice, "inside", Entry(url=server.base_url), ONE))
+        bench = Workbench(endpoint_registry.add(alice, "inside", Entry(url=server.base_url), ONE))
         with pytest.raises(ProviderError, match="cannot be visited"):
             list(bench.model("inside:fake").stream(ASKED))
         assert server.authorizations == []
@@ -338,7 +338,7 @@ def test_a_users_endpoint_has_no_key_of_the_server_and_reaches_no_private_host(
 def test_keys_of_endpoints_are_redacted_in_the_log_and_in_checks(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    bench = Workbench(endpoints.add(settings, "work", Entry(url="https://x.example"), CANARY))
+    bench = Workbench(endpoint_registry.add(settings, "work", Entry(url="https://x.example"), CANARY))
     assert CANARY not in masked(bench.settings, Check("work", "broken", f"it said {CANARY}")).text
     record = logging.LogRecord("research", logging.WARNING, "", 0, f"it said {CANARY}", (), None)
     assert CANARY not in logs._Lines().format(record)
@@ -352,7 +352,7 @@ def test_the_limits_of_an_endpoint_and_of_the_administrator_both_apply(
 ) -> None:
     monkeypatch.setattr(time, "time", lambda: 1_800_000_000.0)
     monkeypatch.setenv("WORKBENCH_RATE_LIMITS", "work=60,openai=6")
-    added = endpoints.add(
+    added = endpoint_registry.add(
         load(home=settings.home), "work", Entry(url="https://x.example", requests_per_minute=600, tokens_per_minute=6e4)
     )
     turn = Workbench(added)._turns()

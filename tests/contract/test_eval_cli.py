@@ -19,7 +19,7 @@ from research import plugins
 from research.config.settings import load
 from research.errors import ConfigError
 from research.evaluation import Plan, Question, Records, Row, candidate, evaluate
-from research.evaluation.judging import ASPECTS, messages
+from research.evaluation.pairwise_judging import ASPECTS, messages
 from research.events.events import RunStarted, encode
 from research.events.recipe import Budget
 from research.models.scripted import ScriptedModel, ScriptLine

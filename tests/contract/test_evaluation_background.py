@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from research.config.settings import load
 from research.errors import ConfigError
 from research.evaluation import Corpus, Plan, Question, Records, Row, candidate
-from research.evaluation.background import Evaluations
 from research.evaluation.plans import store_plan
+from research.evaluation.server_evaluations import Evaluations
 from research.events.recipe import Budget
 from research.store import Kind
 from research.types import Model

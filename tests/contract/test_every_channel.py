@@ -21,7 +21,7 @@ from research.errors import ConfigError
 from research.evaluation import Candidate, Plan, Question
 from research.evaluation.plans import store_plan
 from research.evaluation.records import Records
-from research.evaluation.running import carry_out, evaluate
+from research.evaluation.runner import carry_out, evaluate
 from research.events.view import RunView, fold
 from research.exports import FORMATS
 from research.workbench.workbench import Workbench
@@ -124,7 +124,7 @@ class World:
 
 @pytest.fixture
 def world(home: Path, own_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    for name in ("research.workbench.endpoints.is_loopback", "research.models.endpoint.is_loopback"):
+    for name in ("research.workbench.endpoint_registry.is_loopback", "research.models.endpoint.is_loopback"):
         monkeypatch.setattr(name, lambda url: False)  # the fake model is one in the cloud
     monkeypatch.setattr("research.web.fetch._is_own", lambda url, network: False)  # and the page is a stranger's
     diary = tmp_path / "diary"

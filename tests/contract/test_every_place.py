@@ -16,7 +16,7 @@ import xlsxwriter
 from pyarrow import parquet as pq
 
 from research._util.retold import retold
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.text import has_cjk
 from research.web.readers import FileText, read_bytes
 from tests import desk

@@ -18,7 +18,7 @@ from research.errors import ConfigError
 from research.events.view import RunView
 from research.exports import FORMATS
 from research.search import embedders
-from research.workbench import doctor
+from research.workbench import diagnostics
 from research.workbench.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_a_missing_extra_is_named(what: str, hide: Callable[[str], None], tmp_pa
 
 def test_the_doctor_lists_the_extras(hide: Callable[[str], None]) -> None:
     hide("gguf")
-    found = {check.name: check for check in doctor._extras()}
+    found = {check.name: check for check in diagnostics._extras()}
     assert found.keys() == {f"extra {name}" for name in extras.MODULES}
     assert (found["extra gguf"].state, found["extra mcp"].state) == ("off", "ok")
     assert "pip install 'research-workbench[gguf]'" in found["extra gguf"].text

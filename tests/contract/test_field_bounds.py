@@ -21,7 +21,7 @@ from research.engine.engine import LONGEST
 from research.errors import ConfigError
 from research.events.events import Asked, Event, RunStarted, ToolFinished, WaitingForUser
 from research.events.recipe import Recipe
-from research.mcp import schemas
+from research.mcp import sanitising
 from research.memory import Entry
 from research.search.library import uploads
 from research.store import RunRow
@@ -206,11 +206,12 @@ def texts(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_the_names_and_texts_of_an_mcp_server_are_short() -> None:
-    assert len(schemas.offered_name(LONG, LONG, ())) <= 64
-    assert len(schemas.description("server", LONG)) <= schemas.DESCRIPTION_CHARACTERS
+    assert len(sanitising.offered_name(LONG, LONG, ())) <= 64
+    assert len(sanitising.description("server", LONG)) <= sanitising.DESCRIPTION_CHARACTERS
     many = {f"{n}" * 9: {"description": LONG, "enum": [LONG], "default": LONG} for n in range(10_000)}
     assert (
-        len(json.dumps(schemas.parameters({"properties": many, "required": [*many]}))) < 4 * schemas.SCHEMA_CHARACTERS
+        len(json.dumps(sanitising.parameters({"properties": many, "required": [*many]})))
+        < 4 * sanitising.SCHEMA_CHARACTERS
     )
     for part in (
         {"required": [LONG]},
@@ -221,9 +222,9 @@ def test_the_names_and_texts_of_an_mcp_server_are_short() -> None:
         {"default": float("nan")},
         {"minLength": 10**4_000},
     ):
-        kept = schemas.parameters({"properties": {"a": {"properties": {"b": part}, **part}}})
+        kept = sanitising.parameters({"properties": {"a": {"properties": {"b": part}, **part}}})
         written = json.dumps(kept, allow_nan=False)
-        assert len(written) < 2 * schemas.SCHEMA_CHARACTERS and "202e" not in written
+        assert len(written) < 2 * sanitising.SCHEMA_CHARACTERS and "202e" not in written
 
 
 def test_the_name_of_a_file_and_of_a_collection_are_short(tmp_path: Path) -> None:

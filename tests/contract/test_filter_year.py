@@ -15,7 +15,7 @@ from research.agent.toolbox import Toolbox
 from research.config.settings import load
 from research.events.recipe import FOLDERS, LIBRARY
 from research.mcp import config
-from research.mcp.client import McpServers
+from research.mcp.server_tools import McpServers
 from research.search.web import Service
 from research.tools.recall import RecallTool
 from research.tools.scholar import ScholarTool

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from research._util.beneath import open_beneath
-from research.search.library.library import Library
+from research.search.library.documents import Library
 
 SECRET = "The launch code is heron-4711."
 

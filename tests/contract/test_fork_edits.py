@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from research.agent.fork import editable, prefix_hash
+from research.agent.inherited import editable, prefix_hash
 from research.compare import align, common_rounds, compare_with_origin, identical, inherited, lineage
 from research.errors import ConfigError
 from research.events import events as e

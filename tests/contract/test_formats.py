@@ -15,7 +15,7 @@ import xlsxwriter
 
 from research.config.settings import load
 from research.sandbox import WarmProcesses
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.web import isolated, readers
 from research.web.isolated import read_isolated
 from research.web.readers import UnreadableFile

@@ -14,7 +14,7 @@ import pytest
 from research.errors import ConfigError
 from research.events.events import Asked, Forwarded, Replied, Returned, ToolFinished, ToolStarted, Withdrawn
 from research.events.view import fold
-from research.servers.gateway import Options, listening
+from research.servers.gateway_app import Options, listening
 from tests.conformance.servers import Behaviour, Responses
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import Body, FakeOpenAI, FakeReply

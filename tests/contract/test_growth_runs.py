@@ -20,7 +20,7 @@ from pypdf import PdfWriter
 
 from research.agent.follow_up import findings_of
 from research.agent.journal import Journal
-from research.compare.steps import steps
+from research.compare.alignment import steps
 from research.events.events import (
     Asked,
     ChildFinished,
@@ -33,7 +33,7 @@ from research.events.events import (
     Warned,
 )
 from research.events.view import fold
-from research.exports import csl
+from research.exports import csl_json
 from research.exports.docx import docx
 from research.exports.html import html
 from research.exports.json import as_dict
@@ -194,7 +194,7 @@ def test_a_run_is_read_in_linear_time_whatever_is_repeated_in_it(name: str) -> N
 
 @pytest.mark.parametrize("name", ["sources", "lines", "marks"])
 def test_an_export_grows_with_what_is_repeated(name: str) -> None:
-    exports: dict[str, Callable[[Any], object]] = {"html": html, "markdown": markdown, "csl": csl.render}
+    exports: dict[str, Callable[[Any], object]] = {"html": html, "markdown": markdown, "csl": csl_json.render}
     assert [each for each, made in exports.items() if swells(made, lambda n: fold(REPEATED[name](n)), 2_048)] == []
 
 

@@ -18,7 +18,7 @@ from research.events import events as e
 from research.events.events import Event
 from research.events.recipe import Budget, Recipe
 from research.protocols.tagged import write_call
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.types import Completion, Delta, Request, ToolOutput, ToolSpec
 from tests.contract.test_nobody_gets_in import CANARY, Sink, observations
 from tests.visits import visits

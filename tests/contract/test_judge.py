@@ -23,7 +23,7 @@ from research.events.view import RunView, fold
 from research.exports.json import as_dict
 from research.store import RunRow
 from research.types import Citation, Completion, Judgement, Message, Reply, Request, Usage
-from research.workbench import doctor, presets, verifiers
+from research.workbench import diagnostics, presets, verifier_registry
 from research.workbench.estimate import estimate
 from research.workbench.workbench import Workbench
 from tests.command import Cli
@@ -517,11 +517,11 @@ def test_a_judge_that_was_measured_as_perfect_decides_every_claim(home: Path, tm
     file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
     with FakeOpenAI(reply) as server:
         bench = Workbench(load(home=home, openai_base_url=server.base_url, judge="auto"))
-        measured = verifiers.measure(bench, "openai:fake", [file])
+        measured = verifier_registry.measure(bench, "openai:fake", [file])
     assert (measured.supported.share, measured.flagged.share, measured.coverage) == (1.0, 1.0, 1.0)
     thresholds = bench.judges.thresholds("model:openai:fake")
     assert (thresholds.overrule, thresholds.arithmetic) == (0.0, True)
-    by_rules = verifiers.open_verifier(bench, "rules").verify([Pair(c, (f"T\n{passages[c]}",)) for c in truth])
+    by_rules = verifier_registry.open_verifier(bench, "rules").verify([Pair(c, (f"T\n{passages[c]}",)) for c in truth])
     for (claim, true), ruled in zip(truth.items(), by_rules, strict=True):
         said = Judgement("model:openai:fake", "supported" if true else "unsupported", quote=passages[claim])
         before = Citation(1, claim, ruled.status, by="rules")
@@ -539,12 +539,12 @@ def test_claims_files_of_every_form_are_read(tmp_path: Path) -> None:
         {"claim": "c", "text": ["x", "y"], "label": "partially_supported"},
     ]
     file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
-    found = verifiers.samples([file])
+    found = verifier_registry.samples([file])
     assert [each.true for each in found] == [True, False, False]
     assert found[0].pair.passages == ("T\nx", "\ny")
     file.write_text('{"claim": "d", "text": "x", "verdict": "perhaps"}', "utf-8")
     with pytest.raises(ConfigError, match="line 1: verdict 'perhaps'"):
-        verifiers.samples([file])
+        verifier_registry.samples([file])
 
 
 def test_a_calibration_is_saved_and_doctor_shows_it(cli: Cli, home: Path, tmp_path: Path) -> None:
@@ -554,6 +554,6 @@ def test_a_calibration_is_saved_and_doctor_shows_it(cli: Cli, home: Path, tmp_pa
     done = cli("verifiers", "calibrate", "rules", "--claims", str(file), "--json")
     assert done.json["claims"] == 3
     assert cli("verifiers", "list").out.startswith("rules: right in ")
-    checks = {check.name: check for check in doctor.judges(Workbench(load(home=home)))}
+    checks = {check.name: check for check in diagnostics.judges(Workbench(load(home=home)))}
     assert "of 3 claims" in checks["judge rules"].text
     assert checks["judge"].state == "off"

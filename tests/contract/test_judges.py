@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from research.evaluation.judges import Agreement, agreement, alpha, kappa
+from research.evaluation.annotator_agreement import Agreement, agreement, alpha, kappa
 from research.evaluation.records import Row
 from research.evaluation.scorers import Scores
 from tests.command import Cli

@@ -16,7 +16,7 @@ from research.defaults import PAGES
 from research.errors import ToolError
 from research.events.recipe import Recipe
 from research.search.library import kept
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.types import Observation, Source
 from research.web import archive
 from research.web.fetch import FetchedPage, FetchPolicy

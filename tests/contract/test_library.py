@@ -20,7 +20,7 @@ from research.config.settings import load
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
 from research.search.library import factbook, storage
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.search.library.quota import Quota
 from research.text import segment
 from research.web import readers
@@ -591,7 +591,7 @@ def test_a_real_encoder_finds_documents_without_shared_words(tmp_path: Path, not
 _INDEX = """
 import os, sys
 from pathlib import Path
-from research.search.library.library import Library
+from research.search.library.documents import Library
 
 def progress(done, total, what):
     if done >= int(sys.argv[2]):

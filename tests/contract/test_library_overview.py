@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
 from research.search.library import schema
-from research.search.library.library import Library
+from research.search.library.documents import Library
 
 
 class Letters:

@@ -24,10 +24,10 @@ from research.agent.toolbox import Toolbox
 from research.config.settings import load
 from research.errors import ConfigError, Stopped, ToolError
 from research.mcp import config
-from research.mcp.client import McpServers
 from research.mcp.connection import STARTS, _StderrTail
 from research.mcp.results import RESULT_CHARACTERS, source_url
-from research.mcp.schemas import DESCRIPTION_CHARACTERS, SCHEMA_CHARACTERS, offered_name, parameters
+from research.mcp.sanitising import DESCRIPTION_CHARACTERS, SCHEMA_CHARACTERS, offered_name, parameters
+from research.mcp.server_tools import McpServers
 from research.parsing.arguments import checked
 from research.types import Tool, ToolCall, ToolOutput, ToolSpec
 from research.web.url_guard import PrivateError
@@ -550,7 +550,7 @@ def test_servers_end_with_the_process_that_started_them(tmp_path: Path, how: str
     log = tmp_path / "log"
     (tmp_path / config.FILE).write_text(json.dumps({"mcpServers": {"ex": bare("--log", str(log))}}), "utf-8")
     code = (
-        "import sys; from pathlib import Path; from research.mcp.client import McpServers\n"
+        "import sys; from pathlib import Path; from research.mcp.server_tools import McpServers\n"
         f"tools = McpServers(Path({str(tmp_path)!r})).tools(['ex'])\n"
         "print('ready', flush=True); sys.stdin.read()"
     )

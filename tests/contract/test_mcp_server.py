@@ -21,9 +21,9 @@ from msgspec import Struct
 from research.config.settings import load
 from research.errors import ConfigError, ToolError
 from research.mcp import config
-from research.mcp.client import McpServers
+from research.mcp.server_tools import McpServers
 from research.memory import Entry
-from research.servers.mcp import serve
+from research.servers.mcp_server import serve
 from research.store.sqlite import SqliteStore
 from research.types import Tool
 from research.workbench.workbench import Workbench

@@ -14,7 +14,7 @@ import pytest
 
 from research.errors import ConfigError, ToolError
 from research.memory import Entry, Filters
-from research.memory.memory import MAX_CHARACTERS, Memory
+from research.memory.entries import MAX_CHARACTERS, Memory
 from research.search import embedders
 from research.search.library.plane import plane
 from research.types import Embedder
@@ -503,7 +503,7 @@ def test_threads_can_add_and_search_concurrently(memory: Open) -> None:
 WRITER = """
 import sys
 from research.memory import Entry
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 from tests.memory_stores import open_store
 from tests.word_encoder import WordEncoder
 kept = Memory(open_store(sys.argv[1]), WordEncoder(), 100_000)

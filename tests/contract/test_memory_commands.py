@@ -11,7 +11,7 @@ import pytest
 from research.cli.main import main
 from research.config.settings import load
 from research.memory import Entry
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 from research.workbench.workbench import Workbench
 from tests.word_encoder import WordEncoder
 

@@ -12,7 +12,7 @@ import pytest
 from research.config.settings import load
 from research.errors import ConfigError
 from research.memory import Entry
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 from research.memory.reembedding import Reembedding
 from research.types import Embedder
 from research.workbench.workbench import Workbench

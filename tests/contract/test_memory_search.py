@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from research.memory import Entry, Filters
+from research.memory.entries import Memory
 from research.memory.matrix import Matrix
-from research.memory.memory import Memory
-from research.memory.ranking import diversify, fuse, query_words_in
+from research.memory.rank_fusion import diversify, fuse, query_words_in
 from research.store.database import close_pool
 from research.text import content_tokens
 from tests.memory_stores import PLACES, open_store

@@ -13,7 +13,7 @@ from research.events.events import Event, ReportUpdated, RunFinished, RunStarted
 from research.events.recipe import Recipe
 from research.store import Origin, RunRow
 from research.store.database import close_pool
-from research.store.migrate import move
+from research.store.migration import move
 from research.store.postgres import PostgresStore
 from research.store.rows import StoredRun
 from research.store.saved import Comparison, Opinion, Preset, SavedValues

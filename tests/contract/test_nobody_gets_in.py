@@ -52,7 +52,7 @@ from research.exports.markdown import prose as downloaded_prose
 from research.parsing import parse
 from research.protocols.tagged import Tagged, write_call
 from research.sandbox import state
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.tools.python import PythonTool
 from research.types import (
     Completion,
@@ -69,7 +69,7 @@ from research.types import (
 from research.web import fetch
 from research.web.readers import read_bytes
 from research.web.url_guard import PrivateError, UrlGuard
-from research.workbench import doctor
+from research.workbench import diagnostics
 from research.workbench.workbench import Workbench
 from tests.calls import used
 from tests.fake_openai import FakeOpenAI, FakeReply
@@ -821,7 +821,7 @@ def test_a_password_in_a_base_url_appears_in_no_message(url: str, home: Path) ->
     text = "".join(traceback.format_exception(caught.value))
     assert "OPENAI_BASE_URL" in text
     assert "S3c" not in text
-    assert not any("S3c" in f"{check}" for check in doctor.examine(bench))
+    assert not any("S3c" in f"{check}" for check in diagnostics.examine(bench))
 
 
 def forms(key: str) -> list[str]:

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from research.agent.journal import Journal
-from research.config.endpoints import Entry
+from research.config.named_endpoints import Entry
 from research.config.settings import load
 from research.errors import ProviderError
 from research.events.events import Asked, Event, Rejected, Warned
 from research.events.view import fold
 from research.models import ollama, tokens
 from research.types import Completion, Delta, Message, Request, ToolCall, ToolSpec, Usage
-from research.workbench import detect, doctor, endpoints, trial
+from research.workbench import detect, diagnostics, endpoint_registry, model_trial
 from research.workbench.workbench import Workbench
 from tests.fake_ollama import FakeOllama, Said
 from tests.fake_openai import FakeOpenAI, FakeReply
@@ -35,7 +35,7 @@ def fresh() -> Iterator[None]:
 
 
 def opened(server: FakeOllama, home: Path, **fields: Any) -> Workbench:
-    settings = endpoints.add(load(home=home), "ollama", Entry(url=server.url, **fields))
+    settings = endpoint_registry.add(load(home=home), "ollama", Entry(url=server.url, **fields))
     return Workbench(settings)
 
 
@@ -83,10 +83,10 @@ def test_the_history_is_sent_as_ollama_expects_it(tmp_path: Path) -> None:
 
 def test_an_address_of_the_compatible_api_means_the_same_server(tmp_path: Path) -> None:
     with FakeOllama([Said("Fine.")]) as server:
-        settings = endpoints.add(load(home=tmp_path), "mine", Entry(kind="ollama", url=f"{server.url}/v1"))
+        settings = endpoint_registry.add(load(home=tmp_path), "mine", Entry(kind="ollama", url=f"{server.url}/v1"))
         bench = Workbench(settings)
         assert bench.model("mine:qwen3:8b").list_models() == ["qwen3:8b"]  # type: ignore[attr-defined]
-        assert doctor.connect(bench, "mine:qwen3:8b", ask=True).state == "ok"
+        assert diagnostics.connect(bench, "mine:qwen3:8b", ask=True).state == "ok"
 
 
 # The context
@@ -169,7 +169,7 @@ def run_on(home: Path, reads: Callable[[int], int], laps: int = 9) -> list[Event
             return replace(super().__call__(body), usage=(reads(sent), 3))
 
     with FakeOpenAI(Counting("native", laps=laps)) as server:
-        bench = Workbench(endpoints.add(load(home=home), "old", Entry(url=server.base_url)))
+        bench = Workbench(endpoint_registry.add(load(home=home), "old", Entry(url=server.base_url)))
         run = bench.engine.start(QUESTION, bench.recipe(model="old:fake", tools=["search"]), here=True)
         return list(run.events())
 
@@ -272,7 +272,7 @@ def test_a_reply_of_a_gateway_before_ollama_is_read(tmp_path: Path, body: str) -
     from tests.fake_search import FakeSearch, Reply
 
     with FakeSearch(lambda request: Reply(body if request.path == "/api/chat" else {})) as server:
-        bench = Workbench(endpoints.add(load(home=tmp_path), "ollama", Entry(url=server.url)))
+        bench = Workbench(endpoint_registry.add(load(home=tmp_path), "ollama", Entry(url=server.url)))
         found = ask(bench)
     assert found.text == "Paris." and found.usage == Usage(7, 3)
 
@@ -282,7 +282,7 @@ def test_another_server_at_the_address_is_named_with_what_it_sent(tmp_path: Path
     from tests.fake_search import FakeSearch, Reply
 
     with FakeSearch([Reply(body)]) as server:
-        bench = Workbench(endpoints.add(load(home=tmp_path), "ollama", Entry(url=server.url)))
+        bench = Workbench(endpoint_registry.add(load(home=tmp_path), "ollama", Entry(url=server.url)))
         with pytest.raises(ProviderError, match="endpoint 'ollama': expected Ollama's JSON"):
             ask(bench)
 
@@ -299,5 +299,5 @@ def test_a_detected_ollama_is_accepted_and_passes_the_trial(tmp_path: Path) -> N
         (found,) = detect.detect({"OLLAMA_HOST": f"127.0.0.1:{port}"})
         bench = Workbench(load(home=tmp_path))
         bench.settings = detect.accept(bench, found)
-        result = trial.run(bench, "ollama")
+        result = model_trial.run(bench, "ollama")
         assert result.ok and result.rounds == 3 and result.cost_usd == 0, result

@@ -15,11 +15,10 @@ import pytest
 
 from research.errors import ConfigError, StoreUnavailable
 from research.memory import Entry, Filters
-from research.memory.memory import Memory
-from research.memory.migrate import copy_entries
-from research.memory.postgres import PostgresMemoryStore
-from research.memory.sqlite import SqliteMemoryStore
-from research.memory.store import MemoryStore, StoredEntry
+from research.memory.entries import Memory
+from research.memory.postgres_store import PostgresMemoryStore
+from research.memory.sqlite_store import SqliteMemoryStore
+from research.memory.store import MemoryStore, StoredEntry, copy_entries
 from research.store import database
 from research.store.database import close_pool
 from tests.word_encoder import WordEncoder
@@ -66,8 +65,8 @@ def test_a_schema_may_have_any_name(url: str, schema: str) -> None:
 OTHER = """
 import sys
 from research.memory import Entry
-from research.memory.memory import Memory
-from research.memory.postgres import PostgresMemoryStore
+from research.memory.entries import Memory
+from research.memory.postgres_store import PostgresMemoryStore
 from tests.word_encoder import WordEncoder
 kept = Memory(PostgresMemoryStore(sys.argv[1], "workbench"), WordEncoder(int(sys.argv[2])))
 exec(sys.argv[3])

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from research.errors import Stopped, ToolError
-from research.sandbox import python as backends
+from research.sandbox import interpreter as backends
 from research.sandbox import run_isolated, run_python, state
+from research.sandbox.interpreter import probe
 from research.sandbox.job import PLOTS
 from research.sandbox.linux import NOBODY
 from research.sandbox.png import sanitized
-from research.sandbox.python import probe
 from research.types import ToolOutput
 from tests.workers import LONG_S
 

@@ -20,7 +20,7 @@ from pypdf.generic import ArrayObject, DictionaryObject, NameObject, TextStringO
 from research.errors import ConfigError
 from research.web import isolated, scans
 from research.web.isolated import read_file, read_isolated
-from research.web.places import Place
+from research.web.locators import Place
 from research.web.readers import SUFFIXES, FileText, Link, UnreadableFile, bounded, read_bytes
 
 Read = Callable[[bytes, str, str], FileText]

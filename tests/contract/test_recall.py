@@ -12,7 +12,7 @@ import pytest
 
 import research
 from research import defaults
-from research.agent.fork import fork_of
+from research.agent.inherited import fork_of
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
 from research.agent.run import Run
@@ -24,7 +24,7 @@ from research.events.events import Event
 from research.events.recipe import RECALL_MOST
 from research.events.view import RunView, fold, messages_sent
 from research.memory import Entry
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 from research.search import embedders
 from research.types import Completion, Delta, Embedder, Request
 from research.web.url_guard import MEMORY

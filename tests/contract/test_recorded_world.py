@@ -11,8 +11,8 @@ import pytest
 
 from research.agent.recorded_world import same_call
 from research.config.settings import load
+from research.evaluation.frozen_world import frozen
 from research.evaluation.records import Records
-from research.evaluation.worlds import frozen
 from research.events.view import RunView, fold
 from research.workbench.workbench import Workbench
 from tests.command import Cli

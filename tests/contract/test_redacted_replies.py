@@ -14,7 +14,7 @@ from research._util.redaction import StreamRedactor, mask_keys
 from research.config.settings import load
 from research.events.events import Streamed, encode
 from research.types import Completion, Delta, Message, Request
-from research.workbench import doctor
+from research.workbench import diagnostics
 from research.workbench.workbench import Workbench
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.served import openai_model
@@ -105,7 +105,7 @@ def test_the_test_of_a_model_asks_as_a_run_does(home: Path) -> None:
 
     with FakeOpenAI(reply) as server:
         bench = Workbench(load(home=home, openai_base_url=server.base_url))
-        first, second = (doctor.connect(bench, "openai:fake", ask=True) for _ in range(2))
+        first, second = (diagnostics.connect(bench, "openai:fake", ask=True) for _ in range(2))
         assert all(body["stream"] for body in server.requests)
     assert "openai:fake answers with a tool call, after" in first.text
     assert "refuses tools: runs ask it in tagged text" in second.text
@@ -122,8 +122,8 @@ def test_doctor_masks_a_key_that_was_entered_as_a_model(name: str, home: Path) -
             home=home, openai_api_key=KEY, openai_base_url=server.base_url, model=name, verifier=f"model:{name}"
         )
         bench = Workbench(given)
-        checks = [*doctor.judges(bench), doctor.connect(bench, name, ask=True)]
-        found = [doctor.masked(bench.settings, check) for check in checks]
+        checks = [*diagnostics.judges(bench), diagnostics.connect(bench, name, ask=True)]
+        found = [diagnostics.masked(bench.settings, check) for check in checks]
     secret = name.rpartition(":")[2]
     assert any(secret in f"{check}" for check in checks), "nothing to mask"
     assert not any(secret in f"{check}" or secret[8:] in f"{check}" for check in found)

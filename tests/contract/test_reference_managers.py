@@ -10,7 +10,7 @@ import pytest
 from research.errors import ConfigError
 from research.exports import ris
 from research.search.library import zotero
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.web.readers import UnreadableFile, read_bytes
 from tests.contract.test_readers import pdf
 from tests.unit.test_exports_bibliography import run_of, source

@@ -15,8 +15,8 @@ import pytest
 
 from research.errors import Stopped, ToolError
 from research.sandbox import process, run_isolated, run_python, self_test, state
+from research.sandbox.interpreter import Backend
 from research.sandbox.job import OUTPUT_CHARACTERS
-from research.sandbox.python import Backend
 from research.tools.python import PythonTool
 from tests.workers import LONG_S
 

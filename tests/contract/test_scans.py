@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from pypdf import PdfWriter
 
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.web import isolated
 from research.web.readers import UnreadableFile
 from tests.contract.test_readers import pdf

@@ -18,7 +18,7 @@ from research.search.web import Service
 from research.tools.scholar import ScholarTool
 from research.types import Passage
 from research.web import csl
-from research.web.rate_limit import RateLimit
+from research.web.throttling import RateLimit
 from tests import fake_search as fake
 from tests.fake_search import FakeClock, FakeSearch, Paper, Reply
 

@@ -17,7 +17,7 @@ from research.search.merge import canonical
 from research.search.web import Service
 from research.tools.search import SearchTool
 from research.types import Passage
-from research.web.rate_limit import RateLimit
+from research.web.throttling import RateLimit
 from tests import fake_search as fake
 from tests.fake_search import HITS, FakeSearch, Hit, Reply
 from tests.workers import LONG_S

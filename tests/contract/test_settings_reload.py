@@ -11,7 +11,7 @@ from research.agent.journal import Journal
 from research.config import saved_settings
 from research.config.settings import Settings, load
 from research.events.recipe import Recipe
-from research.workbench import doctor
+from research.workbench import diagnostics
 from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI
 
@@ -32,10 +32,10 @@ def test_a_saved_key_is_sent_only_to_the_url_it_was_entered_for(settings: Settin
     """A visitor of the page must not learn a key by redirecting it to their own server."""
     with FakeOpenAI(key=KEY) as theirs, FakeOpenAI() as evil:
         now = saved_settings.save(settings, openai_api_key=KEY, openai_base_url=theirs.base_url)
-        assert doctor.connect(Workbench(now), "openai:*").state == "ok"
+        assert diagnostics.connect(Workbench(now), "openai:*").state == "ok"
         moved = saved_settings.save(now, openai_base_url=evil.base_url)
         assert moved.withheld == {"openai_api_key"}
-        doctor.connect(Workbench(moved), "openai:*")
+        diagnostics.connect(Workbench(moved), "openai:*")
         assert evil.authorizations == [None]
         back = saved_settings.save(moved, openai_base_url=f"{theirs.base_url}/")
         assert key_of(back) == KEY
@@ -51,7 +51,7 @@ def test_a_reload_affects_new_runs_but_not_running_ones(settings: Settings) -> N
         before = bench.context_for(Recipe(model="openai:fake", tools=()), Journal(), threading.Event())
         saved_settings.save(bench.settings, openai_base_url=second.base_url)
         bench.reload()
-        assert doctor.connect(bench, "openai:*").state == "ok"
+        assert diagnostics.connect(bench, "openai:*").state == "ok"
         assert len(second.authorizations) == 1
         before.models("openai:fake").list_models()
         assert len(first.authorizations) == 1, "a running run keeps the settings it started with"
@@ -74,4 +74,4 @@ def test_a_change_between_reading_and_opening_is_seen(settings: Settings) -> Non
         saved_settings.save(settings, openai_base_url=server.base_url)
         bench = Workbench(settings)
         bench.refresh()
-        assert doctor.connect(bench, "openai:*").state == "ok"
+        assert diagnostics.connect(bench, "openai:*").state == "ok"

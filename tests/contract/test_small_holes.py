@@ -30,12 +30,12 @@ from research.events.recipe import Recipe
 from research.events.view import fold
 from research.exports.markdown import markdown
 from research.mcp import intake
-from research.mcp.schemas import parameters
-from research.memory.sqlite import SqliteMemoryStore
+from research.mcp.sanitising import parameters
+from research.memory.sqlite_store import SqliteMemoryStore
 from research.models import bounded
 from research.models.failures import Problem
 from research.ops import logs
-from research.sandbox.python import run_python
+from research.sandbox.interpreter import run_python
 from research.store import RunRow
 from research.store.sqlite import SqliteStore
 from research.types import Completion, Delta, Message, Request

@@ -15,9 +15,9 @@ import research
 from research.agent.journal import Journal
 from research.citations import check
 from research.errors import ToolError
-from research.evaluation.recipes import candidate
+from research.evaluation.recipe_notation import candidate
 from research.events.view import RunView, fold
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.tools.query import QueryTool
 from research.types import Passage, Source
 from research.workbench import presets

@@ -12,7 +12,7 @@ import pytest
 import research
 from research import plugins
 from research._util.registry import Entry
-from research.agent.plan import sources_of
+from research.agent.plan_text import sources_of
 from research.config.settings import load
 from research.errors import ConfigError, ToolError
 from research.events.recipe import Recipe

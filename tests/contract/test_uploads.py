@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from research.errors import ConfigError
 from research.search.library import uploads
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.search.library.quota import Quota
 from research.search.library.uploads import UploadReport, safe_name
 

@@ -15,7 +15,7 @@ import pytest
 from research._util import network
 from research.config import saved_settings, users
 from research.config.settings import Settings, load
-from research.workbench import doctor
+from research.workbench import diagnostics
 from research.workbench.workbench import Workbench
 from tests import fake_search as fake
 from tests.fake_openai import FakeOpenAI, FakeReply
@@ -62,7 +62,7 @@ def test_a_search_address_of_a_user_reaches_no_private_host(name: str, address: 
     alice = users.settings_for(root, ALICE)
     with FakeSearch([Reply({"secret": "of the server"}, 500)]) as server:
         url = address.replace("{port}", server.url.rpartition(":")[2])
-        check = doctor.service(bench_of(alice, **SEARCHES[name](url)), name)
+        check = diagnostics.service(bench_of(alice, **SEARCHES[name](url)), name)
         assert server.asked == []
     assert check.state == "broken"
     assert "cannot be visited" in check.text and "change the address in Settings" in check.text
@@ -76,7 +76,7 @@ def test_a_model_address_of_a_user_reaches_no_private_host(field: str, address: 
     service = field.partition("_")[0]
     with FakeOpenAI() as server:
         url = address.replace("{port}", server.base_url.split(":")[2].partition("/")[0])
-        check = doctor.connect(bench_of(alice, **{field: url, f"{service}_api_key": "sk-123456"}), f"{service}:*")
+        check = diagnostics.connect(bench_of(alice, **{field: url, f"{service}_api_key": "sk-123456"}), f"{service}:*")
         assert server.authorizations == []
     assert check.state == "broken"
     assert "cannot be used" in check.text and "change the address in Settings" in check.text
@@ -86,7 +86,7 @@ def test_no_user_reaches_the_metadata_of_a_cloud_even_if_it_is_allowed(root: Set
     alice = users.settings_for(load(home=root.home, allow_hosts="169.254.169.254"), ALICE)
     for name, values in (("searxng", {"searxng_url": METADATA}), ("jina", {"jina_url": METADATA})):
         bench = bench_of(alice, **values)
-        check = doctor.reader(bench) if name == "jina" else doctor.service(bench, name)
+        check = diagnostics.reader(bench) if name == "jina" else diagnostics.service(bench, name)
         assert "169.254.169.254 is reserved" in check.text
 
 
@@ -98,7 +98,7 @@ def test_a_redirect_of_a_public_host_is_not_followed_to_a_private_one(
     with FakeSearch([fake.searxng([])]) as inside:
         with FakeSearch([Reply("", 302, headers={"Location": f"{inside.url}/search"})]) as outside:
             url = f"http://name.test:{outside.url.rpartition(':')[2]}"
-            assert doctor.service(bench_of(alice, searxng_url=url), "searxng").state == "broken"
+            assert diagnostics.service(bench_of(alice, searxng_url=url), "searxng").state == "broken"
             assert len(outside.asked) == 1
         assert inside.asked == []
 
@@ -110,9 +110,9 @@ def test_a_name_is_vetted_again_for_each_connection(root: Settings, monkeypatch:
     alice = users.settings_for(root, ALICE)
     with FakeSearch([fake.searxng([])]) as server:
         bench = bench_of(alice, searxng_url=f"http://name.test:{server.url.rpartition(':')[2]}", search_cache_s=0)
-        assert doctor.service(bench, "searxng").state == "ok"
+        assert diagnostics.service(bench, "searxng").state == "ok"
         public[0] = False
-        assert "cannot be visited" in doctor.service(bench, "searxng").text
+        assert "cannot be visited" in diagnostics.service(bench, "searxng").text
         assert len(server.asked) == 1
 
 
@@ -121,7 +121,7 @@ def test_a_public_address_of_a_user_is_used_as_usual(root: Settings, monkeypatch
     alice = users.settings_for(root, ALICE)
     with FakeOpenAI([FakeReply("ready")], key="sk-alice-1") as server:
         bench = bench_of(alice, openai_base_url=server.base_url, openai_api_key="sk-alice-1")
-        check = doctor.connect(bench, "openai:fake", ask=True)
+        check = diagnostics.connect(bench, "openai:fake", ask=True)
         assert check.state == "ok", check.text
 
 
@@ -129,7 +129,7 @@ def test_a_private_host_that_the_administrator_allows_is_reached(root: Settings)
     with FakeSearch([fake.searxng([])]) as server:
         host = server.url.removeprefix("http://")
         alice = users.settings_for(load(home=root.home, allow_hosts=host), ALICE)
-        assert doctor.service(bench_of(alice, searxng_url=server.url), "searxng").state == "ok"
+        assert diagnostics.service(bench_of(alice, searxng_url=server.url), "searxng").state == "ok"
 
 
 @pytest.mark.parametrize("user", ["", ALICE])
@@ -138,12 +138,12 @@ def test_addresses_of_the_administrator_are_trusted(user: str, root: Settings, m
         monkeypatch.setenv("SEARXNG_URL", search.url)
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
         bench = Workbench(users.settings_for(root, user))
-        assert doctor.service(bench, "searxng").state == "ok"
-        assert doctor.connect(bench, "openai:*").state == "ok"
+        assert diagnostics.service(bench, "searxng").state == "ok"
+        assert diagnostics.connect(bench, "openai:*").state == "ok"
 
 
 def test_without_login_a_local_address_can_be_saved_and_used(root: Settings) -> None:
     with FakeSearch([fake.searxng([])]) as search, FakeOpenAI() as model:
         bench = bench_of(root, searxng_url=search.url, openai_base_url=model.base_url)
-        assert doctor.service(bench, "searxng").state == "ok"
-        assert doctor.connect(bench, "openai:*").state == "ok"
+        assert diagnostics.service(bench, "searxng").state == "ok"
+        assert diagnostics.connect(bench, "openai:*").state == "ok"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from research.config import users
-from research.config.endpoints import Entry
+from research.config.named_endpoints import Entry
 from research.config.settings import load
 from research.engine import caps as module
 from research.engine.caps import Caps, parse_caps
@@ -20,7 +20,7 @@ from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Paused, Rejected, Replied
 from research.store.sqlite import SqliteStore
 from research.types import Reply, Usage
-from research.workbench import endpoints
+from research.workbench import endpoint_registry
 from research.workbench.workbench import Workbench
 from tests.fake_openai import FakeOpenAI, FakeReply
 from tests.workers import LONG_S
@@ -175,7 +175,7 @@ def test_tokens_count_unless_the_model_runs_on_this_machine(
     monkeypatch.setenv("WORKBENCH_ENDPOINTS", json.dumps(ENDPOINTS))
     hers = bench(tmp_path, "tokens_per_day=100", monkeypatch)
     # What a user says of an address exempts nobody.
-    endpoints.add(hers.settings, "mine", Entry(kind="ollama", url="http://127.0.0.1:11434"))
+    endpoint_registry.add(hers.settings, "mine", Entry(kind="ollama", url="http://127.0.0.1:11434"))
     hers.reload()
     receive = hers.caps.observe([Asked(ask=1, round=1, purpose="act", model=model)])
     receive(Replied(ask=1, purpose="act", reply=Reply("x"), usage=Usage(90, 20), seconds=1))

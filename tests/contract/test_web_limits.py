@@ -20,7 +20,7 @@ from research.search import web
 from research.search.cache import ResultCache
 from research.search.web import Service
 from research.types import Passage
-from research.web.rate_limit import AttemptError, RateLimit
+from research.web.throttling import AttemptError, RateLimit
 from tests import fake_search as fake
 from tests.fake_search import HITS, KEY, OVER_JSON, SPEAK, WEB, FakeClock, FakeSearch, Reply, failure
 from tests.workers import LONG_S

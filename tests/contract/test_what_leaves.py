@@ -29,7 +29,7 @@ from research.events.events import Event, decode, encode
 from research.events.recipe import Budget, Recipe
 from research.events.view import fold
 from research.exports.markdown import markdown
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.search.services.searxng import searxng
 from research.tools.python import PythonTool
 from research.types import Completion, Delta, Observation, Request, Source, Tool, ToolCall, ToolOutput, ToolSpec

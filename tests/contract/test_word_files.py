@@ -12,7 +12,7 @@ from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
 
-from research.search.library.library import Library
+from research.search.library.documents import Library
 from research.web import linked
 from research.web.isolated import read_isolated
 from research.web.readers import FileText, read_bytes

@@ -20,8 +20,8 @@ from research.events import events as e
 from research.events.events import Event
 from research.events.view import RunView, fold
 from research.memory import Entry
-from research.memory.memory import Memory
-from research.memory.postgres import PostgresMemoryStore
+from research.memory.entries import Memory
+from research.memory.postgres_store import PostgresMemoryStore
 from research.store import database
 from research.workbench.workbench import Workbench
 from tests.memory_stores import PLACES, open_store, places
@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import sys
 from research.memory import Entry
-from research.memory.memory import Memory
+from research.memory.entries import Memory
 from tests.memory_stores import open_store
 from tests.word_encoder import WordEncoder
 kept = Memory(open_store(sys.argv[1]), WordEncoder(), 100_000)

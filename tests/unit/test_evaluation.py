@@ -10,12 +10,12 @@ import pytest
 
 from research.errors import ConfigError
 from research.evaluation import Question, Scores, load, measure, open_corpus
-from research.evaluation.agreement import cmrc, hotpot
+from research.evaluation.answers import is_right, refused
+from research.evaluation.exact_match import cmrc, hotpot
 from research.evaluation.questions import SPLITS
 from research.evaluation.records import Row
 from research.evaluation.scorers import CITED
 from research.evaluation.statistics import bootstrapped, differences, percentile, summary
-from research.evaluation.verdict import is_right, refused
 from research.events.view import RunView
 from research.search.library import factbook
 from research.types import Citation, Part, Source

@@ -30,7 +30,7 @@ from research.events.events import (
 )
 from research.events.recipe import Recipe
 from research.events.view import RunView, fold
-from research.exports import bibtex, csl
+from research.exports import bibtex, csl_json
 from research.exports.document import PLOTS
 from research.exports.html import html
 from research.exports.json import as_dict
@@ -126,7 +126,7 @@ def test_a_paper_on_two_hosts_is_one_reference_with_both_addresses() -> None:
     assert (entry["url"], entry["note"]) == (second.url, f"Also at {first.url}")
     (record,) = as_dict(view)["sources"]
     assert (record["url"], list(record["also"])) == (second.url, [first.url])
-    for text in (markdown(view), html(view), summary(view), csl.render(view)):
+    for text in (markdown(view), html(view), summary(view), csl_json.render(view)):
         assert first.url in text and second.url in text
 
 
@@ -150,19 +150,19 @@ def test_each_author_stays_one_name(author: Any, written: str) -> None:
 
 def test_keys_are_unique_and_independent_of_the_exported_selection() -> None:
     sources = [source(n, **{**PAPER, "volume": n}) for n in range(1, 31)]
-    every = [item["id"] for item in csl.items(run_of(*sources))]
+    every = [item["id"] for item in csl_json.items(run_of(*sources))]
     assert every[:3] == ["vaswani2017attention", "vaswani2017attentiona", "vaswani2017attentionb"]
     assert len(set(every)) == 30
     assert all(re.fullmatch(r"[a-z0-9-]+", key) for key in every)
     one = run_of(*sources, report="Only this [17].")
-    assert [item["id"] for item in csl.items(one)] == [every[16]]
+    assert [item["id"] for item in csl_json.items(one)] == [every[16]]
 
 
 @pytest.mark.parametrize("url", ["http://[half", "http://ex\u2100mple.test/", "https:///nowhere", "http://"])
 def test_a_url_without_a_host_is_left_out_and_breaks_no_export(url: str) -> None:
-    assert not csl.web(url)
+    assert not csl_json.web(url)
     view = run_of(source(1, "A title", url))
-    assert json.loads(csl.render(view))[0]["type"] == "document"
+    assert json.loads(csl_json.render(view))[0]["type"] == "document"
     assert "  url = " not in bibtex.render(view)
 
 
@@ -171,7 +171,7 @@ def test_csl_json_keeps_only_known_fields_of_the_right_type() -> None:
         "type": "weapon", "title": ["a list"], "author": [{"family": 7}, None, "Li"], "issued": {"date-parts": [["2024", 13]]},
         "DOI": {}, "URL": "javascript:alert(1)", "script": "<script>", "publisher": "A\x00\u202e \n B", "volume": True,
     }  # fmt: skip
-    first, second = json.loads(csl.render(run_of(source(1, **PAPER), source(2, "Odd", **odd))))
+    first, second = json.loads(csl_json.render(run_of(source(1, **PAPER), source(2, "Odd", **odd))))
     assert first["author"][0] == {"family": "Vaswani", "given": "Ashish"}
     assert (first["DOI"], first["accessed"]) == ("10.5555/3295222.3295349", {"date-parts": [[2025, 11, 21]]})
     assert second == {
@@ -200,7 +200,7 @@ def test_no_title_name_or_url_breaks_out_of_its_bibtex_field(text: str) -> None:
     raw = bibtex.render(view)
     assert raw.count("\n@") == 2
     assert all(_balanced(row) for row in raw.splitlines() if row.startswith("  "))
-    assert json.loads(csl.render(view))[1]["title"] == "Next"
+    assert json.loads(csl_json.render(view))[1]["title"] == "Next"
 
 
 def _balanced(row: str) -> bool:
@@ -377,5 +377,5 @@ def test_a_source_merges_the_metadata_of_its_passages() -> None:
 
 def test_a_source_without_title_and_url_has_a_key() -> None:
     view = run_of(Source(1, "", "", "Said."), report="So [1].")
-    assert [item["id"] for item in csl.items(view)] == ["source"]
+    assert [item["id"] for item in csl_json.items(view)] == ["source"]
     assert "@misc{source," in bibtex.render(view)

@@ -25,17 +25,17 @@ from research.citations.reasons import because
 from research.events.events import Earlier, Event, Exchange, RunStarted
 from research.events.recipe import Recipe
 from research.events.view import RunView
-from research.exports import FORMATS, words
+from research.exports import FORMATS, labels
 from research.exports.blocks import DEEPEST, Block, Code, Heading, Items, Paragraph, Quote, Table, parse
 from research.exports.document import STATUSES
 from research.exports.docx import docx
 from research.exports.html import html
 from research.exports.json import as_dict
+from research.exports.labels import Words
 from research.exports.markdown import markdown
 from research.exports.pdf import pdf
 from research.exports.progress import OUTCOMES, summary
 from research.exports.right_to_left import shaped, visual
-from research.exports.words import Words
 from research.types import Citation, Source
 from tests.fuzz import up_to
 from tests.unit.test_exports_bibliography import HOSTILE, run_of, source
@@ -171,7 +171,7 @@ def test_an_english_report_has_english_words_and_the_recipe_decides(name: str) -
 
 
 def test_every_export_text_has_a_chinese_translation() -> None:
-    folder = Path(words.__file__).parent
+    folder = Path(labels.__file__).parent
     said = set(OUTCOMES.values()) | set(STATUSES.values())
     counted: set[str] = set()
     for path in set(folder.glob("*.py")) - {folder / "comparison.py"}:  # has its own texts

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from research.events.view import RunView
-from research.exports import bibtex, csl
+from research.exports import bibtex, csl_json
 from research.exports.json import as_dict
 from research.types import Citation, Source
 from tests.unit.test_exports_bibliography import run_of, source
@@ -46,7 +46,7 @@ def test_the_json_names_the_entry_only_for_sources_from_memory() -> None:
 
 
 def test_a_bibliography_has_no_url_for_a_note() -> None:
-    seen, recalled, note = json.loads(csl.render(view()))
+    seen, recalled, note = json.loads(csl_json.render(view()))
     assert (seen["URL"], recalled["URL"]) == ("https://example.org/1", "https://example.org/2")
     assert (note["title"], "URL" in note) == ("Your note of 2026-11-20", False)
     assert "memory://" not in bibtex.render(view()) and "Your note of 2026-11-20" in bibtex.render(view())

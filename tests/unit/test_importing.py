@@ -34,7 +34,7 @@ from research.events.events import (
 )
 from research.events.recipe import Recipe
 from research.events.view import fold
-from research.exports import bibtex, csl
+from research.exports import bibtex, csl_json
 from research.exports.markdown import markdown
 from research.store import RunRow, Store
 from research.store.sqlite import SqliteStore
@@ -360,7 +360,7 @@ def test_any_run_survives_an_export_and_import(events: list[Event], end: RunFini
     saved = run_import.read_run(file(whole))
     assert list(saved.events) == whole
     view = fold(saved.events)
-    assert markdown(view) and csl.render(view) and bibtex.render(view) is not None
+    assert markdown(view) and csl_json.render(view) and bibtex.render(view) is not None
 
 
 @up_to(200)

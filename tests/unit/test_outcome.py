@@ -17,7 +17,7 @@ from research.exports.markdown import markdown
 from research.exports.progress import OUTCOMES as OUTCOME_WORDS
 from research.exports.progress import summary
 from research.memory.learning import everything
-from research.parsing.account import read_account, with_account, without_account
+from research.parsing.answer_account import read_account, with_account, without_account
 from research.parsing.calls import FINAL_ANSWER, Found, offered
 from research.types import Citation, Outcome, Part, Verdict
 from tests.unit.test_exports_bibliography import run_of, source

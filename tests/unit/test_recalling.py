@@ -15,7 +15,7 @@ from research.agent.budget import Meter
 from research.agent.context import RunContext, Services
 from research.agent.journal import Journal
 from research.agent.lifecycle import execute
-from research.agent.recall import quoted
+from research.agent.remembering import quoted
 from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger, source_text
@@ -26,8 +26,8 @@ from research.events.recipe import Budget, Recipe
 from research.events.transcript import Interaction
 from research.events.view import RunView, fold
 from research.memory import Entry
+from research.memory.entries import Memory
 from research.memory.learning import supported_findings
-from research.memory.memory import Memory
 from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
 from research.models.extractive.evidence import Evidence
 from research.protocols.native import Native

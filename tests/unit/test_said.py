@@ -23,7 +23,7 @@ from research.memory.recalling import _AUTHORS as AUTHORS
 from research.models.extractive.chinese import thought
 from research.models.extractive.roles import DONE
 from research.parsing.calls import FINAL_ANSWER
-from research.parsing.reading import MESSAGES
+from research.parsing.parsed import MESSAGES
 from research.text import has_cjk
 from research.tools.python import _DESCRIPTIONS, PythonTool
 from research.tools.query import _DESCRIPTION as _ABOUT_TABLES

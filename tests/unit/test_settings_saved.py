@@ -12,7 +12,7 @@ from research.config import saved_settings
 from research.config.settings import SAVED_FILE, Settings, load
 from research.errors import ConfigError
 from research.ops import disk_usage
-from research.workbench import doctor
+from research.workbench import diagnostics
 from research.workbench.workbench import Workbench
 
 KEY = "sk-canary-0123456789"
@@ -54,7 +54,7 @@ def test_saving_makes_the_file_readable_only_by_its_owner(settings: Settings) ->
     path = settings.home / SAVED_FILE
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o644)
-    assert any("chmod 600" in check.text for check in doctor.examine_settings(Workbench(load(home=settings.home))))
+    assert any("chmod 600" in check.text for check in diagnostics.examine_settings(Workbench(load(home=settings.home))))
     saved_settings.save(load(home=settings.home), tavily_api_key=KEY)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -266,11 +266,11 @@ def test_arguments_survive_a_reload(settings: Settings) -> None:
 def test_doctor_lists_saved_settings_and_those_that_have_no_effect(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checks = list(doctor.examine_settings(Workbench(settings)))
+    checks = list(diagnostics.examine_settings(Workbench(settings)))
     assert [check.state for check in checks] == ["off"]
     saved_settings.save(settings, tavily_api_key=KEY, model="openai:x", openai_base_url="http://localhost:1/v1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    said = [(check.state, check.text) for check in doctor.examine_settings(Workbench(load(home=settings.home)))]
+    said = [(check.state, check.text) for check in diagnostics.examine_settings(Workbench(load(home=settings.home)))]
     assert said[0] == ("ok", f"{settings.home / SAVED_FILE} sets WORKBENCH_MODEL, TAVILY_API_KEY")
     assert said[1][0] == "broken"
     assert said[1][1].startswith("OPENAI_BASE_URL in settings.toml does not count")

@@ -12,8 +12,8 @@ from research.config.settings import Settings, load, reloaded
 from research.errors import ConfigError
 from research.store import RunRow, shares
 from research.store.sqlite import SqliteStore
-from research.workbench import doctor
-from research.workbench.verifiers import open_verifier
+from research.workbench import diagnostics
+from research.workbench.verifier_registry import open_verifier
 from research.workbench.workbench import Workbench
 
 ISSUER = "https://login.example.org"
@@ -286,7 +286,7 @@ def test_a_user_cannot_load_a_model_from_any_folder_or_hub(
     if field == "verifier":
         with pytest.raises(ConfigError, match="users may not load this model"):
             open_verifier(bench, name)
-    assert any(variable in check.text and check.state == "broken" for check in doctor.examine_settings(bench))
+    assert any(variable in check.text and check.state == "broken" for check in diagnostics.examine_settings(bench))
 
 
 def test_a_user_may_load_the_bundled_encoder_listed_models_and_allowed_folders(root: Settings, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from research._util.said import speaking
 from research.auditing import corrected
 from research.auditing.record import Record
 from research.errors import REFUSED, ConfigError
-from research.events.audit import FAILS, AuditedStatement
+from research.events.audit_findings import FAILS, AuditedStatement
 from research.events.view import RunView, fold
 from research.text import clip
 from research.workbench import auditing

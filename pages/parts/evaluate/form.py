@@ -17,8 +17,8 @@ from pages.parts.shared.words import between, count, money
 from research import plugins
 from research.errors import REFUSED, ConfigError
 from research.evaluation import Candidate, Plan, Question
+from research.evaluation.frozen_world import frozen
 from research.evaluation.plans import MOST_TRIALS, StoredEvaluation
-from research.evaluation.worlds import frozen
 from research.events.recipe import Budget
 from research.workbench.estimate import Span, estimate
 from research.workbench.workbench import Workbench

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from research.evaluation.background import Evaluations
+from research.evaluation.server_evaluations import Evaluations
 from research.workbench.workbench import Workbench
 
 

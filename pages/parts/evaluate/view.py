@@ -19,10 +19,10 @@ from pages.parts.shared.table import tabular
 from pages.parts.shared.words import clock, cost, count, lasted, money, short, when
 from research.errors import REFUSED, ConfigError, StoreUnavailable
 from research.evaluation import Evaluation, Plan
-from research.evaluation.background import Evaluations, Progress
 from research.evaluation.findings import findings
 from research.evaluation.report import markdown
 from research.evaluation.row_exports import rows_csv, texts_of
+from research.evaluation.server_evaluations import Evaluations, Progress
 from research.text import clip
 from research.workbench.workbench import Workbench
 from research.workbench.worlds import name_of

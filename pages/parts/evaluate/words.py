@@ -11,7 +11,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, money, percent, short, unique_labels
 from research import plugins
 from research.evaluation import Candidate, Figure, Row
-from research.evaluation.verdict import UNANSWERED
+from research.evaluation.answers import UNANSWERED
 
 MEASURES: Final = {
     "right": later("Correct answers"),

@@ -16,8 +16,8 @@ from pages.parts.shared.words import count
 from research._util.retold import retold
 from research.defaults import FACTBOOK, PAGES
 from research.errors import ConfigError
-from research.search.library.library import Library
-from research.search.library.overview import CollectionInfo, Spot
+from research.search.library.documents import Library
+from research.search.library.listings import CollectionInfo, Spot
 from research.workbench.workbench import Workbench
 
 PAGE = 200

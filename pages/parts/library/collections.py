@@ -18,7 +18,7 @@ from research.errors import REFUSED
 from research.exports.progress import place_name
 from research.search.library.indexing import FolderReport
 from research.search.library.kept import BYTES, MOST
-from research.search.library.overview import CollectionInfo
+from research.search.library.listings import CollectionInfo
 from research.workbench.workbench import Workbench
 
 CHANGED: Final = "library-changed"

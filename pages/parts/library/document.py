@@ -18,7 +18,7 @@ from research._util.sentences import unwrapped
 from research.citations.marks import around_code
 from research.defaults import FACTBOOK
 from research.errors import ToolError
-from research.search.library.library import Library
+from research.search.library.documents import Library
 
 MARKDOWN, PLAIN = (".md", ".markdown"), (".txt",)
 """Ends of the addresses of documents whose lines are drawn as they are written: as Markdown, or as text.  From other

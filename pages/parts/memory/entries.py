@@ -12,7 +12,7 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import ago
 from research.exports.blocks import content, parse
-from research.exports.csl import web
+from research.exports.csl_json import web
 from research.memory import Entry, Filters, Match
 from research.text import clip
 from research.workbench.workbench import Workbench

@@ -11,7 +11,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, read, when
 from research.events.view import RunView
 from research.exports.document import left
-from research.exports.words import Words
+from research.exports.labels import Words
 from research.store import Filters, RunRow
 from research.text import clip
 from research.workbench.workbench import Workbench

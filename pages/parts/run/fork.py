@@ -16,7 +16,7 @@ from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import tool_title, unique_labels
 from research import plugins
-from research.agent.fork import EDITED, EVOLVING, Editable, editable
+from research.agent.inherited import EDITED, EVOLVING, Editable, editable
 from research.errors import REFUSED
 from research.events.events import Event
 from research.events.recipe import Recipe

@@ -12,7 +12,7 @@ from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research import compare
-from research.agent.fork import EDITED
+from research.agent.inherited import EDITED
 from research.compare import Inherited
 from research.errors import REFUSED, ConfigError
 from research.events.events import Edited, ReportEdited

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import money, short
-from research.agent.plan import LONGEST, MOST, sources_of
+from research.agent.plan_text import LONGEST, MOST, sources_of
 from research.errors import REFUSED
 from research.events.view import RunView
 from research.types import PlanItem

@@ -33,7 +33,7 @@ from research.exports.blocks import (
     parse,
     words,
 )
-from research.exports.csl import web
+from research.exports.csl_json import web
 from research.exports.formulas import Sign, formula, size
 from research.exports.progress import quiet
 from research.text import clip, language_of

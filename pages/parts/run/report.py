@@ -22,10 +22,10 @@ from research.compare.diff import Block, blocks, changes
 from research.events.rounds import RoundView
 from research.events.view import RunView, without_quotes
 from research.exports.charts import headline
+from research.exports.labels import words_of
 from research.exports.numbering import by_first_use, numbering, renumbered
 from research.exports.progress import OUTCOMES, missing
-from research.exports.words import words_of
-from research.parsing.account import without_account
+from research.parsing.answer_account import without_account
 from research.protocols.tagged import split_reasoning, tag
 from research.text import clip
 from research.workbench import auditing

@@ -19,7 +19,7 @@ from research.exports.progress import quiet
 from research.sandbox.png import sanitized
 from research.text import clip
 from research.types import Source
-from research.workbench import verifiers
+from research.workbench import verifier_registry
 from research.workbench.workbench import Workbench
 
 PLOT_PIXELS = 16_000
@@ -61,7 +61,7 @@ def judged(bench: Workbench, view: RunView) -> None:
     if not names:
         return
     try:
-        known = verifiers.measured(bench.settings.home)
+        known = verifier_registry.measured(bench.settings.home)
     except REFUSED:  # doctor reports the damaged file
         known = {}
     told = [f"{cite.judge(name)} ({cite.precision(known.get(name))})" for name in names]

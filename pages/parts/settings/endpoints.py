@@ -16,12 +16,12 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame
 from pages.parts.shared.words import ago
 from research.config import saved_endpoints
-from research.config.endpoints import BY_SETTINGS, Entry, presets
+from research.config.named_endpoints import BY_SETTINGS, Entry, presets
 from research.errors import REFUSED, ConfigError
-from research.workbench import doctor, endpoints, trial
-from research.workbench.doctor import Check
-from research.workbench.endpoints import Listed
-from research.workbench.trial import Trial
+from research.workbench import diagnostics, endpoint_registry, model_trial
+from research.workbench.diagnostics import Check
+from research.workbench.endpoint_registry import Listed
+from research.workbench.model_trial import Trial
 from research.workbench.workbench import Workbench
 
 PATIENCE_S: Final = 1800.0
@@ -45,17 +45,17 @@ def draw(bench: Workbench) -> None:
     )
     offers.draw(bench)
     try:
-        tested = trial.results(bench.settings.home)
+        tested = model_trial.results(bench.settings.home)
     except REFUSED as error:
         st.error(plain(spoken(error)))
         tested = {}
-    known = endpoints.known(bench.settings)
+    known = endpoint_registry.known(bench.settings)
     for each in known:
         _row(bench, each, tested.get(each.name))
     if not known:
         st.markdown(t("There is no endpoint yet."))
     if tested:
-        _table(trial.table(bench.settings.home))
+        _table(model_trial.table(bench.settings.home))
     if bench.settings.lock_settings:
         return
     with st.container(horizontal=True):
@@ -84,13 +84,13 @@ _CELLS: Final = {"yes": later("yes"), "no": later("no")}
 def _table(tested: list[Trial]) -> None:
     """Draw what works here: a line for each model that was tested."""
     with st.expander(t("What works here"), icon=":material/fact_check:"):
-        rows = [[t(_CELLS[each]) if each in _CELLS else each for each in trial.cells(one)] for one in tested]
+        rows = [[t(_CELLS[each]) if each in _CELLS else each for each in model_trial.cells(one)] for one in tested]
         also = [t(word).capitalize() for word in _ALSO.values()]
         columns = [t("Model"), t("Tool calls"), *also, t("Seconds"), t("Tested"), t("Problem")]
         st.dataframe(rows_frame(columns, rows), hide_index=True, alt=t("The models that were tested"))
         st.download_button(
             t("Export CSV"),
-            lambda: trial.as_csv(tested),
+            lambda: model_trial.as_csv(tested),
             "what works here.csv",
             "text/csv",
             key="export-tested",
@@ -202,8 +202,8 @@ def _start(bench: Workbench, name: str) -> None:
 
 
 def _test(bench: Workbench, name: str, model: str) -> Check:
-    found = trial.run(bench, name, model)
-    if found.ok and (listed := doctor.connect(bench, f"{name}:*").models):
+    found = model_trial.run(bench, name, model)
+    if found.ok and (listed := diagnostics.connect(bench, f"{name}:*").models):
         models.found(bench, name, listed)
     return Check(name, "ok" if found.ok else "broken", found.line())
 
@@ -214,13 +214,13 @@ def _trial(name: str) -> str:
 
 def _remove(bench: Workbench, name: str) -> Callable[[], None]:
     _, table = saved_endpoints.remove(bench.settings, name)
-    last = trial.forget(bench.settings.home, name)
+    last = model_trial.forget(bench.settings.home, name)
     bench.reload()
     trials.forget(_trial(name))
 
     def restore() -> None:
         saved_endpoints.restore(bench.settings, name, table)
-        trial.keep(bench.settings.home, *last)
+        model_trial.keep(bench.settings.home, *last)
         bench.reload()
 
     return restore
@@ -330,7 +330,7 @@ def _add(bench: Workbench, kind: str, entered: dict[str, Any]) -> None:
             timeout_s=entered["timeout_s"] or 0,
             prices=None if given[0] is None else {"input": given[0], "output": given[1]},
         )
-        endpoints.add(bench.settings, name, entry, entered["key"])
+        endpoint_registry.add(bench.settings, name, entry, entered["key"])
         bench.reload()
     except REFUSED as error:
         st.error(plain(spoken(error)), title=t("Nothing was saved"))

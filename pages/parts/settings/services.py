@@ -16,10 +16,10 @@ from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import ago
 from research import defaults, plugins
-from research.config.endpoints import BY_SETTINGS
+from research.config.named_endpoints import BY_SETTINGS
 from research.config.settings import ADDRESSES, Settings
-from research.workbench import doctor
-from research.workbench.doctor import Check
+from research.workbench import diagnostics
+from research.workbench.diagnostics import Check
 from research.workbench.workbench import Workbench
 
 ORIGINS = {
@@ -57,7 +57,7 @@ def models() -> list[Service]:
         key, url = f"{entry.id}_api_key", f"{entry.id}_base_url"
         served = {"key": key, "url": url, "needs": (key, url)} if key in ADDRESSES else {}
         name = entry.id if entry.written_by == "rules" else "" if entry.local else f"{entry.id}:*"
-        work = partial(doctor.connect, name=name) if name else None
+        work = partial(diagnostics.connect, name=name) if name else None
         found.append(Service(entry.id, entry.title, entry.summary, work, **served))
     return found
 
@@ -70,11 +70,11 @@ def searchers() -> list[Service]:
         url = f"{entry.id}_url" if f"{entry.id}_url" in Settings.model_fields else ""
         needs = (entry.needs,) if entry.needs else ()
         found.append(
-            Service(entry.id, entry.title, entry.summary, partial(doctor.service, name=entry.id), key, url, needs)
+            Service(entry.id, entry.title, entry.summary, partial(diagnostics.service, name=entry.id), key, url, needs)
         )
     found.sort(key=lambda each: not each.needs)
     reads = later("Opens web pages in its own browser. Used when it is chosen as the web page reader.")
-    return [*found, Service("jina", "Jina Reader", reads, doctor.reader, "jina_api_key", "jina_url")]
+    return [*found, Service("jina", "Jina Reader", reads, diagnostics.reader, "jina_api_key", "jina_url")]
 
 
 def draw(bench: Workbench, service: Service) -> None:

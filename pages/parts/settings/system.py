@@ -22,8 +22,8 @@ from research.citations.verifiers import CROSS_ENCODER, RULES
 from research.errors import REFUSED
 from research.ops import disk_usage
 from research.search import embedders
-from research.workbench import doctor, verifiers
-from research.workbench.doctor import Check
+from research.workbench import diagnostics, verifier_registry
+from research.workbench.diagnostics import Check
 from research.workbench.workbench import Workbench
 
 SHOWN: Final = ("streamlit", "numpy", "openai", "anthropic", "mcp", "xllamacpp", "sentence-transformers")
@@ -72,9 +72,16 @@ def parts(bench: Workbench) -> None:
     """Draw encoder, sandbox, MCP servers and versions."""
     known = embedders.known()
     what = known.get(bench.settings.embedder) or list(known.values())[-1]
-    _part(bench, "encoder", t("Encoder"), plain(t(what)), doctor.encoder, at_once=True)
+    _part(bench, "encoder", t("Encoder"), plain(t(what)), diagnostics.encoder, at_once=True)
     _judges(bench)
-    _part(bench, "python tool", t("Python"), t("Where code written by a model runs."), doctor.python_tool, at_once=True)
+    _part(
+        bench,
+        "python tool",
+        t("Python"),
+        t("Where code written by a model runs."),
+        diagnostics.python_tool,
+        at_once=True,
+    )
     try:
         for name, how in bench.mcp.configured():
             _part(
@@ -82,7 +89,7 @@ def parts(bench: Workbench) -> None:
                 f"mcp {name}",
                 t("MCP server {name}", name=plain(name)),
                 f"`{_code(how)}`",
-                partial(doctor.mcp_server, name=name),
+                partial(diagnostics.mcp_server, name=name),
             )
     except REFUSED as error:
         st.error(plain(spoken(error)), title=t("MCP servers are unavailable"))
@@ -94,8 +101,8 @@ def parts(bench: Workbench) -> None:
 def _judges(bench: Workbench) -> None:
     """Draw who judges citations, and how often each of them was right; a cross-encoder is loaded by its test only."""
     try:
-        chosen = verifiers.configured(bench.settings)
-        known = verifiers.measured(bench.settings.home)
+        chosen = verifier_registry.configured(bench.settings)
+        known = verifier_registry.measured(bench.settings.home)
         names = dict.fromkeys([RULES, *filter(None, [chosen]), *known])
     except REFUSED as error:
         st.error(plain(spoken(error)), title=t("Judges of citations are unavailable"))
@@ -104,7 +111,7 @@ def _judges(bench: Workbench) -> None:
         what = cite.precision(known.get(name))
         title = t("Judge of citations: {name}", name=t("the rules") if name == RULES else plain(name))
         if name.startswith(CROSS_ENCODER):
-            _part(bench, f"judge {name}", title, what, partial(doctor.verifier, name=name))
+            _part(bench, f"judge {name}", title, what, partial(diagnostics.verifier, name=name))
             continue
         with frame(f"judge-{list(names).index(name)}") as (words, _):
             words.markdown(f"**{title}**")

@@ -17,8 +17,8 @@ from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from research.errors import ConfigError, StoreUnavailable, WorkbenchError
 from research.store.saved import readable
-from research.workbench import trial
-from research.workbench.doctor import Check, masked
+from research.workbench import model_trial
+from research.workbench.diagnostics import Check, masked
 from research.workbench.workbench import Workbench
 
 LOOK_EVERY_S: Final = 0.5
@@ -90,7 +90,7 @@ def last(bench: Workbench, name: str) -> Tested | None:
     """Return the newest result for a service: of its connection, or of a job for its models, also of earlier sessions."""
     found = [each for each in readable(bench.store.values("tested", name), Tested, "test") if each.name == name]
     with suppress(ConfigError):  # the section Endpoints says that the file is damaged
-        if job := trial.results(bench.settings.home).get(name):
+        if job := model_trial.results(bench.settings.home).get(name):
             found.append(Tested(name, Check(name, "ok" if job.ok else "broken", job.line()), job.at))
     return max(found, key=lambda each: each.time, default=None)
 
@@ -99,7 +99,7 @@ def forget_stored(bench: Workbench, name: str) -> None:
     """Drop the stored results of a test, because what it tested has changed."""
     bench.store.remove("tested", name)
     with suppress(ConfigError):
-        trial.forget(bench.settings.home, name)
+        model_trial.forget(bench.settings.home, name)
 
 
 def forget(name: str = "") -> None:

@@ -14,7 +14,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import VERDICT_NAMES, VERDICTS, count
 from research._util.retold import retold, said_lines
 from research.citations.reasons import judged, one_line, told
-from research.exports.csl import web
+from research.exports.csl_json import web
 from research.text import clip, content_tokens, has_cjk, tokens
 from research.types import Citation, Source, Verdict
 from research.web.url_guard import MEMORY

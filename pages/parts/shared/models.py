@@ -14,10 +14,10 @@ from pages.parts.shared import form_state
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
 from research import defaults, plugins
-from research.config.endpoints import BY_SETTINGS
+from research.config.named_endpoints import BY_SETTINGS
 from research.errors import REFUSED
 from research.events.recipe import ROLES
-from research.workbench import doctor, endpoints, trial
+from research.workbench import diagnostics, endpoint_registry, model_trial
 from research.workbench.workbench import Workbench
 
 KNOWN: Final = "known-models"
@@ -61,10 +61,10 @@ def know(*names: str) -> None:
 def offered(bench: Workbench, *chosen: str) -> list[str]:
     """Return the models that a selector offers: the offline one, the default, the chosen ones, those of the endpoints, and
     those that were found and tested."""
-    usable = {each.name: each.model for each in endpoints.known(bench.settings) if not each.problem}
+    usable = {each.name: each.model for each in endpoint_registry.known(bench.settings) if not each.problem}
     names = [f"{name}:{model}" for name, model in usable.items() if model]
     with suppress(*REFUSED):
-        names += [f"{each.endpoint}:{each.model}" for each in trial.table(bench.settings.home) if each.ok]
+        names += [f"{each.endpoint}:{each.model}" for each in model_trial.table(bench.settings.home) if each.ok]
     with suppress(*REFUSED):
         names += [name for listed in bench.store.values(FOUND) for name in msgspec.json.decode(listed, type=list[str])]
     names = [name for name in names if name.partition(":")[0] in (*usable, *BY_SETTINGS)]
@@ -115,7 +115,7 @@ def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:
 
 def _named(bench: Workbench) -> Callable[[str], str]:
     """Return a function that names a model of an endpoint by itself, and the endpoint after it."""
-    known = {each.name for each in endpoints.known(bench.settings)}
+    known = {each.name for each in endpoint_registry.known(bench.settings)}
 
     def named(name: str) -> str:
         endpoint, _, model = name.partition(":")
@@ -196,7 +196,7 @@ def _check(bench: Workbench, name: str) -> None:
 def _try(bench: Workbench, name: str) -> None:
     """Test a model: list the models of its server, and request one short reply."""
     with st.spinner(t("Testing {name} …", name=plain(name))):
-        check = doctor.connect(bench, name.strip(), ask=True)
+        check = diagnostics.connect(bench, name.strip(), ask=True)
         if check.models:
             found(bench, name.partition(":")[0], check.models)
     if check.state == "ok":

@@ -21,7 +21,7 @@ from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.words import directions, reason
 from research.models.extractive.write import plain_of
 from research.models.extractive.write_ranked import TIED
-from research.parsing.account import write_account
+from research.parsing.answer_account import write_account
 from research.quantities import quantities
 from research.text import has_cjk
 from research.types import Part

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from research._util.background import Background
+from research._util.background_thread import Background
 from research.defaults import FACTBOOK
 from research.errors import ConfigError
 from research.search.library.file import LibraryFile

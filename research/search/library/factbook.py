@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from research._util.glossary import chinese_places
 from research.search.library.comparisons import TITLE, Country, address, comparisons, country, slug
-from research.web.places import Place
+from research.web.locators import Place
 from research.web.table import Table
 
 _LAYOUT = 5

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from research.defaults import FACTBOOK
 from research.errors import ConfigError
-from research.search.library import factbook, overview, storage
+from research.search.library import factbook, listings, storage
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
 from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
@@ -123,7 +123,7 @@ def add_folder(
         raise ConfigError(f"no readable file in {folder}{reasons} (accepted: {', '.join(sorted(readers.SUFFIXES))})")
     with library.writing():
         storage.delete(connection, known)
-        overview.record_indexing(connection, str(folder), time.time(), unreadable)
+        listings.record_indexing(connection, str(folder), time.time(), unreadable)
     progress(len(files), len(files), folder.name)
     failed = {storage.file_url(folder, file) for file, _ in unreadable}
     return FolderReport(indexed, unchanged, len(known.keys() - failed), tuple(unreadable), tuple(partial))

@@ -14,7 +14,7 @@ from research.search.library.catalogue import FACTBOOK_URL, TableEntry
 from research.search.library.comparisons import address
 from research.text import clip
 from research.types import Passage
-from research.web.places import told
+from research.web.locators import told
 from research.web.table import Table, located
 from research.web.table_text import number, written
 

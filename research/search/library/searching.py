@@ -14,12 +14,12 @@ from msgspec import Struct
 from research._util.decoding import decode
 from research._util.said import say
 from research.errors import ToolError
-from research.search.library import overview, ranking, storage
+from research.search.library import listings, ranking, storage
 from research.search.library.factbook import Document
 from research.search.relevance import beginning, best_quote, room
 from research.text import clip
 from research.types import Passage
-from research.web import places
+from research.web import locators
 
 _QUOTED = 5
 """Passages per document to choose its quote from."""
@@ -82,7 +82,7 @@ def hits(
     def texts(document: Document) -> list[str]:
         return storage.around(connection, document.url, passages[document][:_QUOTED])
 
-    collections = overview.collections_of(connection, [each.document.url for each in by_both])
+    collections = listings.collections_of(connection, [each.document.url for each in by_both])
     best = ranking.shown(ranking.to_the_point(query, by_both, texts, collections), limit)
     quotes = {
         document: _quote(document, texts(document), passages[document][0], query, room(rank))
@@ -95,7 +95,7 @@ def hits(
                 titled(connection, document, quotes[document]),
                 quotes[document],
                 decode(document.csl, dict[str, Any]) if document.csl else {},
-                notes=places.told(document.notes.splitlines()),
+                notes=locators.told(document.notes.splitlines()),
             ),
             cosines.get(document.url),
             ranks[0].get(document),
@@ -133,4 +133,4 @@ def _heading(texts: Sequence[str], quote: str) -> str:
 def titled(connection: sqlite3.Connection, document: Document, quote: str) -> str:
     """Return the document's title with the place of a quote, if it has one."""
     where = storage.located(connection, document.url, quote)
-    return places.title(document.title, storage.file_of(document.url), where) if where else document.title
+    return locators.title(document.title, storage.file_of(document.url), where) if where else document.title

@@ -22,8 +22,8 @@ from research._util.paths import resolved
 from research.errors import ConfigError
 from research.search.library.factbook import Document
 from research.text import clip, segment
-from research.web import places
-from research.web.places import Place
+from research.web import locators
+from research.web.locators import Place
 from research.web.table import Cell, Table
 
 TITLE, NAMES = 300, 300
@@ -120,7 +120,7 @@ def store(
         connection.execute("UPDATE documents SET bytes = bytes + ? WHERE id = ?", [len(kept[2]), row.lastrowid])
     title, names = segment(document.title), segment(document.names)
     for ordinal, (start, end) in enumerate(_in_parts(document.text[: document.searched], document.parts)):
-        text, part = document.text[start:end], places.at(document.parts, start)
+        text, part = document.text[start:end], locators.at(document.parts, start)
         passage = connection.execute(
             "INSERT INTO passages (document, ordinal, text, start, place) VALUES (?, ?, ?, ?, ?)",
             [row.lastrowid, ordinal, text, start, f"{part.name}\t{part.columns}" if part else ""],

@@ -12,8 +12,8 @@ from research.plugins import searcher
 from research.search import web
 from research.types import Passage
 from research.web import csl
-from research.web.rate_limit import AttemptError
 from research.web.remote import ErrorResponse
+from research.web.throttling import AttemptError
 
 _WORDS = 50
 """Longest query that Brave accepts, in words."""

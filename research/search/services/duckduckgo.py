@@ -21,8 +21,8 @@ from research.search import web
 from research.search.cache import ResultCache
 from research.types import Passage
 from research.web import csl
-from research.web.rate_limit import SYSTEM, AttemptError, Clock
 from research.web.remote import MAX_BYTES, WAIT_S, Remote, Setting
+from research.web.throttling import SYSTEM, AttemptError, Clock
 
 if TYPE_CHECKING:
     from ddgs.engines.duckduckgo import Duckduckgo

@@ -16,8 +16,8 @@ from research.plugins import searcher
 from research.search import web
 from research.types import Passage
 from research.web import csl
-from research.web.rate_limit import AttemptError
 from research.web.remote import ErrorResponse
+from research.web.throttling import AttemptError
 
 _FIELDS = (
     "id,doi,display_name,publication_date,publication_year,type,cited_by_count,authorships,primary_location,biblio,"

@@ -1,7 +1,7 @@
 """Calls, answers and reports as tags in running text.
 
 The text is split into tokens once (`markup`).  A walk over them skips tags that are only mentioned: in reasoning, code,
-quotations, and inside an answer, a report or a JSON string.  A call ends where its JSON ends (`blocks`), not at the next
+quotations, and inside an answer, a report or a JSON string.  A call ends where its JSON ends (`call_blocks`), not at the next
 closing tag, unless the JSON is broken.
 """
 
@@ -13,13 +13,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from research._util.said import say
-from research.parsing.blocks import Blocks
+from research.parsing.call_blocks import Blocks
 from research.parsing.calls import Found, Tools
 from research.parsing.channels import without_channels
 from research.parsing.leaks import MARKUP, foreign, read_leaked
 from research.parsing.markup import Markup
 from research.parsing.mentions import mentioned
-from research.parsing.reading import CUT, MESSAGES, Reading, format_error, plain
+from research.parsing.parsed import CUT, MESSAGES, Reading, format_error, plain
 from research.parsing.relaxed import unfenced
 
 _DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")

@@ -17,13 +17,13 @@ from research._util import extras
 from research._util.egress import Egress
 from research._util.redaction import mask_keys
 from research.citations.verifiers import MODEL, RULES, Pair
-from research.config.endpoints import BY_SETTINGS
+from research.config.named_endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
 from research.models import bounded
 from research.models.failures import NoTools, RequestRejected
 from research.types import Message, Model, Priced, Request, Served, ToolSpec, Usage
-from research.workbench import endpoints, health, trial, verifiers
+from research.workbench import endpoint_registry, health, model_trial, verifier_registry
 
 if TYPE_CHECKING:
     from research.workbench.workbench import Workbench
@@ -142,8 +142,8 @@ def judges(bench: Workbench) -> Iterator[Check]:
     """Yield one check for the rules and one for the configured judge; a cross-encoder judges a claim, which loads it."""
     settings = bench.settings
     try:
-        known = verifiers.measured(settings.home)
-        chosen = verifiers.configured(settings)
+        known = verifier_registry.measured(settings.home)
+        chosen = verifier_registry.configured(settings)
     except WorkbenchError as error:
         yield Check("judge", "broken", str(error))
         return
@@ -169,7 +169,7 @@ def judges(bench: Workbench) -> Iterator[Check]:
 def verifier(bench: Workbench, name: str, text: str = "") -> Check:
     """Let a verifier judge one claim; the first time, this loads its weights."""
     try:
-        (found,) = verifiers.open_verifier(bench, name).verify([Pair("It is a test.", ("This is a test.",))])
+        (found,) = verifier_registry.open_verifier(bench, name).verify([Pair("It is a test.", ("This is a test.",))])
     except WorkbenchError as error:
         return Check(f"judge {name}", "broken", f"{error}; WORKBENCH_VERIFIER names another one")
     return Check(f"judge {name}", "ok" if found.probability is not None else "broken", found.reason or text)
@@ -264,8 +264,8 @@ def examine_models(bench: Workbench) -> Iterator[Check]:
     yield Check("model", "ok", f"{defaults.OFFLINE}: works offline, without a key")
     settings = bench.settings
     try:
-        known = {each.name: each for each in endpoints.known(settings)}
-        tested = trial.results(settings.home)
+        known = {each.name: each for each in endpoint_registry.known(settings)}
+        tested = model_trial.results(settings.home)
     except ConfigError as error:
         yield Check("endpoints", "broken", str(error))
         return
@@ -297,7 +297,7 @@ def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
     started = time.monotonic()
     try:
         model = bench.model(name)
-        listed = isinstance(model, Served) and endpoints.lists_models(bench.settings, kind)
+        listed = isinstance(model, Served) and endpoint_registry.lists_models(bench.settings, kind)
         if isinstance(model, Served) and listed:
             models = model.list_models()
         if not ask or wanted == "*":

@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from research._util.http import address_of
-from research.config.endpoints import BY_SETTINGS
+from research.config.named_endpoints import BY_SETTINGS
 from research.engine.rate_limit import RateLimiter
 from research.errors import ConfigError, ProviderError, StoreUnavailable
 from research.models import prices
@@ -37,7 +37,7 @@ from research.servers.gateway_runs import Call
 from research.servers.gateway_upstream import HttpUpstream, open_client
 from research.text import estimate_tokens
 from research.types import Usage
-from research.workbench import endpoints
+from research.workbench import endpoint_registry
 
 if TYPE_CHECKING:
     import httpx2
@@ -135,12 +135,12 @@ class Gateway:
         self._client: httpx2.AsyncClient | None = None
         self._upstreams: dict[str, HttpUpstream | RecordedUpstream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._rates = endpoints.rates(bench.settings)
+        self._rates = endpoint_registry.rates(bench.settings)
         self._limiter = RateLimiter(self._rates, lambda: bench.common, bench.settings.user)
         if options.endpoint.startswith("recorded:"):
             self._find(options.endpoint)
         elif options.endpoint:
-            endpoints.find(bench.settings, options.endpoint)
+            endpoint_registry.find(bench.settings, options.endpoint)
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
@@ -298,7 +298,7 @@ class Gateway:
                 self._upstreams[name] = RecordedUpstream(row.id, self._bench.store.events(row.id))
             else:
                 client = self._client or open_client()
-                self._upstreams[name] = HttpUpstream(endpoints.find(self._bench.settings, name), client)
+                self._upstreams[name] = HttpUpstream(endpoint_registry.find(self._bench.settings, name), client)
         return self._upstreams[name]
 
     async def _turn(self, model: str, asking: Asking) -> None:

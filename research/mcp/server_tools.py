@@ -18,7 +18,7 @@ from research.errors import ConfigError, ToolError, WorkbenchError
 from research.mcp import config, results
 from research.mcp.approvals import Approvals
 from research.mcp.connection import START_S, Connection
-from research.mcp.schemas import clean, description, fingerprint, offered_name, parameters
+from research.mcp.sanitising import clean, description, fingerprint, offered_name, parameters
 from research.text import clip
 from research.types import Tool, ToolOutput, ToolSpec
 from research.web.url_guard import PrivateError

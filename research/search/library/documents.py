@@ -15,14 +15,14 @@ from pathlib import Path
 
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
-from research.search.library import catalogue, indexing, overview, ranking, searching, storage
+from research.search.library import catalogue, indexing, listings, ranking, searching, storage
 from research.search.library.catalogue import TableEntry
 from research.search.library.embedding import Embedding
 from research.search.library.factbook import Document
 from research.search.library.file import LibraryFile
 from research.search.library.indexing import FolderReport, Progress, no_progress
 from research.search.library.kept import KeptPages
-from research.search.library.overview import CollectionInfo, DocumentInfo, Spot
+from research.search.library.listings import CollectionInfo, DocumentInfo, Spot
 from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
 from research.search.library.vectors import Vectors
 from research.types import Embedder, Passage
@@ -104,7 +104,7 @@ class Library:
 
     def collections(self) -> list[CollectionInfo]:
         """List the collections by name; `vectors` counts those of the current encoder."""
-        return overview.collections(self._file.connection(), self._encoder)
+        return listings.collections(self._file.connection(), self._encoder)
 
     def unknown(self, names: Sequence[str]) -> list[str]:
         """Return those of the named collections that the library does not have, or no longer."""
@@ -112,23 +112,23 @@ class Library:
 
     def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
         """List a page of a collection's documents by title, limited to those with `query` in their title or url."""
-        return overview.documents(*self._one(collection), query, limit, offset)
+        return listings.documents(*self._one(collection), query, limit, offset)
 
     def collection_of(self, url: str) -> str:
         """Return the name of the document's collection; empty for an unknown document."""
-        return overview.collections_of(self._file.connection(), [url]).get(url, "")
+        return listings.collections_of(self._file.connection(), [url]).get(url, "")
 
     def unreadable(self, collection: str) -> list[tuple[Path, str]]:
         """List the files of a folder that could not be read at the last indexing, with the reason."""
-        return overview.unreadable(*self._one(collection))
+        return listings.unreadable(*self._one(collection))
 
     def partial(self, collection: str) -> list[tuple[str, str]]:
         """List the files of a folder that were read in part, each with what was left out and why."""
-        return overview.partial(*self._one(collection))
+        return listings.partial(*self._one(collection))
 
     def spots(self, collection: str, limit: int = 1_000) -> list[Spot]:
         """Return the map of a collection: its documents that have vectors, or a sample of them."""
-        return overview.spots(*self._one(collection), self._encoder, limit)
+        return listings.spots(*self._one(collection), self._encoder, limit)
 
     def _one(self, collection: str) -> tuple[sqlite3.Connection, int]:
         connection = self._file.connection()

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from research._util.egress import StaysHere
 from research.engine.engine import ENDED, new_id
 from research.errors import ConfigError, ProviderError
-from research.evaluation.judging import Judged, race
-from research.evaluation.leaks import leaks
+from research.evaluation.contamination import leaks
+from research.evaluation.pairwise_judging import Judged, race
 from research.evaluation.plans import Evaluation, Plan, check, results, store_plan, unjudged
 from research.evaluation.questions import Question
-from research.evaluation.recipes import Candidate
+from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Records, Row
 from research.evaluation.scorers import measure
 from research.evaluation.trials import seed_of

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, LiteralString
 
 from research.memory import NO_FILTERS, Entry, Filters
-from research.memory.schema import Schema
+from research.memory.postgres_tables import Schema
 from research.memory.store import MAX_OCCURRENCES, StoredEntry, conditions, excess, rarest
 from research.memory.tsvectors import FIELDS, RANKED, cut, indexed
 from research.text import storable

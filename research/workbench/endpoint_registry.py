@@ -11,8 +11,8 @@ from msgspec import Struct
 from research import plugins
 from research._util import decoding
 from research._util.http import is_loopback
-from research.config import endpoints, saved_endpoints
-from research.config.endpoints import BY_SETTINGS, Configured, Entry, Preset
+from research.config import named_endpoints, saved_endpoints
+from research.config.named_endpoints import BY_SETTINGS, Configured, Entry, Preset
 from research.config.settings import Settings
 from research.engine.rate_limit import Rate, parse_rates
 from research.errors import ConfigError
@@ -73,7 +73,7 @@ def find(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
 
 def unknown(settings: Settings, name: str) -> str:
     """Return the error for a name that is neither a kind of model nor an endpoint."""
-    if preset := endpoints.presets().get(name):
+    if preset := named_endpoints.presets().get(name):
         add = "add it on the Settings page"
         if not settings.user:
             add = f"`python -m research endpoints add {name}{' --key -' if preset.key_variable else ''}` adds it"
@@ -187,7 +187,7 @@ def _listed(settings: Settings, name: str) -> Listed:
     configured = settings.endpoints.get(name)
     entry = configured.entry if configured else Entry()
     if name in BY_SETTINGS:
-        preset = endpoints.presets()[name]
+        preset = named_endpoints.presets()[name]
         url = getattr(settings, f"{name}_base_url") or preset.url
         key = bool(getattr(settings, f"{name}_api_key"))
         origin, key_from = "settings", f"{name.upper()}_API_KEY" if key else ""

@@ -29,7 +29,7 @@ from research.evaluation.plans import (
     stored_plans,
 )
 from research.evaluation.records import Records, Row
-from research.evaluation.running import carry_out
+from research.evaluation.runner import carry_out
 from research.workbench.workbench import Workbench
 
 

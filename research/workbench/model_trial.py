@@ -21,7 +21,7 @@ from msgspec import Struct
 from research._util import decoding
 from research._util.egress import Egress
 from research._util.redaction import mask_keys
-from research.config.endpoints import BY_SETTINGS
+from research.config.named_endpoints import BY_SETTINGS
 from research.errors import ConfigError, WorkbenchError
 from research.models import bounded, tokens
 from research.protocols.tagged import read_calls
@@ -39,11 +39,11 @@ from research.types import (
     Usage,
     Windowed,
 )
-from research.workbench import endpoints
-from research.workbench.verifiers import Host
+from research.workbench import endpoint_registry
+from research.workbench.verifier_registry import Host
 
 if TYPE_CHECKING:
-    from research.config.endpoints import Configured
+    from research.config.named_endpoints import Configured
 
 FILE: Final = "endpoint-tests.json"
 """The file in the home folder with the last trial of each model."""
@@ -117,9 +117,9 @@ def run(bench: Host, name: str, model: str = "") -> Trial:
     `model` empty: the endpoint's own, or the only one that its server lists.  Raises `ConfigError` for an endpoint that is
     not set up or a model that nobody named; what goes wrong on the server is the result.
     """
-    if not endpoints.is_endpoint(bench.settings, name) and name not in BY_SETTINGS:
-        raise ConfigError(endpoints.unknown(bench.settings, name))
-    endpoints.find(bench.settings, name)
+    if not endpoint_registry.is_endpoint(bench.settings, name) and name not in BY_SETTINGS:
+        raise ConfigError(endpoint_registry.unknown(bench.settings, name))
+    endpoint_registry.find(bench.settings, name)
     model = model or chosen_model(bench, name)
     opened = bench.model(f"{name}:{model}")
     job = _Job(opened)
@@ -148,7 +148,7 @@ def chosen_model(bench: Host, name: str) -> str:
     if settings_model.startswith(f"{name}:"):
         return settings_model.partition(":")[2]
     listed: list[str] = []
-    if endpoints.lists_models(bench.settings, name):
+    if endpoint_registry.lists_models(bench.settings, name):
         opened = bench.model(f"{name}:*")
         listed = opened.list_models() if isinstance(opened, Served) else []
     if len(listed) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from research.evaluation import verdict
+from research.evaluation import answers
 from research.evaluation.questions import Question
 from research.events.view import RunView
 from research.types import Observation
@@ -55,11 +55,11 @@ def _copies(text: str, question: Question) -> bool:
 
 
 def _answered(near: str, question: Question) -> bool:
-    if any(verdict.find(near, gold.casefold()) is not None for gold in question.answers):
+    if any(answers.find(near, gold.casefold()) is not None for gold in question.answers):
         return True
     value = question.value
     return value is not None and any(
-        abs(each - abs(value)) <= question.tolerance for each in verdict.numbers(near, question.unit)
+        abs(each - abs(value)) <= question.tolerance for each in answers.numbers(near, question.unit)
     )
 
 

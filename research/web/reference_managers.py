@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 
 from research.web import charsets
-from research.web.places import Part
+from research.web.locators import Part
 
 SUFFIXES = (".ris", ".bib")
 

@@ -18,7 +18,7 @@ from research.citations.verifiers import CROSS_ENCODER, MODEL, RULES, Pair, Rule
 from research.errors import ConfigError
 from research.models import bounded
 from research.types import Model, Request
-from research.workbench import endpoints
+from research.workbench import endpoint_registry
 from research.workbench.calibration import Calibration, Sample, calibrate
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _thresholds(home: Path, name: str) -> Thresholds | None:
 def full_name(settings: Settings, name: str) -> str:
     """Return the name of a judge; a model's name alone means `model:NAME`.  Raises `ConfigError`."""
     known = name == RULES or name.startswith((CROSS_ENCODER, MODEL))
-    if not known and name.partition(":")[0] in endpoints.names(settings):
+    if not known and name.partition(":")[0] in endpoint_registry.names(settings):
         name = MODEL + name
     check_name(name)
     return name
@@ -153,4 +153,4 @@ def configured(settings: Settings) -> str:
         return ""
     if settings.verifier:
         return full_name(settings, settings.verifier)
-    return f"{MODEL}{settings.model}" if endpoints.judges(settings, settings.model) else ""
+    return f"{MODEL}{settings.model}" if endpoint_registry.judges(settings, settings.model) else ""

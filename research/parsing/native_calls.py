@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from research._util.said import say
 from research.parsing.calls import Found, Tools
 from research.parsing.leaks import holds_call
-from research.parsing.reading import CUT, MESSAGES, Reading, format_error, outside_report, plain
+from research.parsing.parsed import CUT, MESSAGES, Reading, format_error, outside_report, plain
 from research.parsing.relaxed import Malformed, decode
-from research.parsing.tagged import read_tagged
+from research.parsing.tagged_calls import read_tagged
 
 
 class Given(Struct, frozen=True):

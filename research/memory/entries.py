@@ -18,10 +18,10 @@ from research._util.said import say
 from research.errors import ConfigError, ToolError
 from research.memory import CAPACITY, NO_FILTERS, Added, Entry, Filters, Imported, Match
 from research.memory.adding import add_chunk
-from research.memory.ranking import diversify, fuse
-from research.memory.sqlite import SqliteMemoryStore
+from research.memory.entry_vectors import Vectors
+from research.memory.rank_fusion import diversify, fuse
+from research.memory.sqlite_store import SqliteMemoryStore
 from research.memory.store import MemoryStore
-from research.memory.vectors import Vectors
 from research.search.library.ranking import query_words
 from research.text import checked_tags, clip, storable, within
 from research.types import Embedder

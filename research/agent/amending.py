@@ -1,14 +1,16 @@
-"""Letting a language model read the short answer out of the passages that the offline planner cites."""
+"""Asking once more before an answer is kept: for the numbers of its sources, and for the short answer in what it cites."""
 
 from __future__ import annotations
 
-import msgspec
+from msgspec.structs import replace
 
-from research import plugins
+from research import plugins, prompts
 from research.agent import span_reader as reader
 from research.agent.context import Steps, if_possible
 from research.agent.model_call import Terms
 from research.agent.run import Run
+from research.citations import cited
+from research.citations.marks import normalised, without_lost
 from research.events.recipe import Recipe
 from research.types import Answer, Part
 
@@ -16,6 +18,23 @@ _READ = {
     "en": "A language model read this in the passages that the offline planner chose.",
     "zh": "由语言模型从离线规划器选出的段落中读出。",
 }
+
+
+def with_numbers(run: Run, answer: Answer) -> Steps[Answer]:
+    """Return the answer with the numbers of sources that the model gives when asked; unchanged if it gives none.
+
+    It is asked where the answer has only marks of another program, such as `[web:1]`.
+    """
+    known = {source.n for source in run.context.ledger.sources}
+    text = f"{answer.text}\n{answer.report}"
+    lost = without_lost(normalised(text))[1]
+    if not (known and lost) or known & set(cited(text)):
+        return answer
+    form = prompts.text(f"answer_{run.protocol.name}", run.language)
+    marks = ", ".join(dict.fromkeys(lost))
+    asked = prompts.text("numbers", run.language, marks=marks, answer=answer.text, form=form)
+    reply = yield from if_possible(run.ask("conclude", extra=asked, tools=()))
+    return replace(answer, text=reply.answer) if reply and known & set(cited(reply.answer)) else answer
 
 
 def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
@@ -35,7 +54,7 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
         return answer
     text = reader.taken_up(answer.text, found, _READ[run.language])
     parts = tuple(Part(part.text, "answered") for part in answer.parts)
-    return msgspec.structs.replace(answer, text=text, short=found.answer, parts=parts)
+    return replace(answer, text=text, short=found.answer, parts=parts)
 
 
 def reads(recipe: Recipe) -> bool:
