@@ -178,6 +178,11 @@ def provider_of(model: str) -> Provider:
     return provider.traits(model.partition(":")[0])
 
 
+def model_title(model: str) -> str:
+    """Return what a reader calls a model: its name, unless it is no language model."""
+    return "Offline model" if provider_of(model).written_by == "rules" else model
+
+
 @derived
 def tool_of(name: str) -> ToolEntry:
     """Return the tool of that name; one that is not here (an MCP server's, a framework's, a saved run's) has no traits."""

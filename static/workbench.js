@@ -505,18 +505,25 @@ document.addEventListener("keydown", starts, true);
 // Enter asks, Shift+Enter breaks the line.  A finger has no Shift, and the Enter that ends a composition is the composer's.
 function asks(event) {
   if (event.key !== "Enter" || event.isComposing || event.keyCode === COMPOSING) return;
-  if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || !window.matchMedia("(pointer: fine)").matches) return;
-  const box = event.target;
-  const sheet = box.tagName === "TEXTAREA" && box.closest(".st-key-composer, [data-testid='stForm']:has([class*='st-key-follow-up-'])");
-  if (!sheet) return;
+  if (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey || !send(event.target)) return;
   event.preventDefault();
   event.stopPropagation();
-  box.blur(); // so that Streamlit has the text, as before a click
-  sheet.querySelector(".st-key-start button, [data-testid='stFormSubmitButton'] button").click();
-  box.focus({ preventScroll: true });
 }
 const COMPOSING = 229; // what Safari says of the Enter that ends a composition
+
+// Presses the button of a question box; returns whether it is one.
+function send(box) {
+  const sheet = box.tagName === "TEXTAREA" && box.closest(".st-key-composer, [data-testid='stForm']:has([class*='st-key-follow-up-'])");
+  const button = sheet && sheet.querySelector(".st-key-start button, [data-testid='stFormSubmitButton'] button");
+  if (!button || !window.matchMedia("(pointer: fine)").matches) return false;
+  box.blur(); // so that Streamlit has the text, as before a click
+  button.click();
+  box.focus({ preventScroll: true });
+  return true;
+}
 document.addEventListener("keydown", asks, true);
+const early = document.activeElement; // an Enter that came before this script has left its line break in the box
+if (early && early.tagName === "TEXTAREA" && early.value.trim() && early.value.endsWith("\n")) send(early);
 
 // Puts the cursor into an empty page.
 function composer(parentElement) {

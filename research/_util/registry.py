@@ -144,6 +144,10 @@ class Registry(Generic[E]):
         except ConfigError:
             return self.kind(id="", title="", summary="", function=self.get, options=())
 
+    def title(self, name: str) -> str:
+        """Return the title of an entry; one that is not here, such as an imported run's, is called by its id."""
+        return self.traits(name).title or name
+
     def all(self) -> list[E]:
         """Return all entries, imported; those that cannot be loaded are in `broken()` instead."""
         self.broken()

@@ -212,6 +212,13 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
         return roles_by_purpose(self.framework, self.context).get(purpose, "")
 
     @property
+    def titles(self) -> tuple[str, ...]:
+        """Return what a reader calls the framework and the context strategy, in English; the latter only where it is chosen."""
+        alone = plugins.framework.traits(self.framework).hidden
+        framework = plugins.framework.title(self.framework)
+        return (framework,) if alone else (framework, plugins.context.title(self.context))
+
+    @property
     def label(self) -> str:
-        """Return framework, context strategy and model as one line."""
+        """Return the ids of framework, context strategy and model as one line."""
         return f"{self.framework} / {self.context} / {self.model}"

@@ -184,11 +184,11 @@ def _report(place: int, view: RunView, say: Say) -> str:
     _, _, body = alone.strip().partition("\n\n")
     failed = say("The run failed: {error}", error=plain(clip(view.error, 500))) if view.error else ""
     text = "\n\n".join(filter(None, [failed, body])) or say("There is no report.")
-    return f"# {place}. {plain(view.recipe.label)}\n\n{text}"
+    return f"# {place}. {plain(words_of(view).way(view.recipe))} / {plain(words_of(view).model(view.recipe.model))}\n\n{text}"
 
 
 def _names(views: Sequence[RunView]) -> list[str]:
-    return [f"{place}. {view.recipe.framework} / {view.recipe.context}" for place, view in enumerate(views, 1)]
+    return [f"{place}. {words_of(view).way(view.recipe)}" for place, view in enumerate(views, 1)]
 
 
 def _tabular(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

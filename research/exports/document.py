@@ -196,7 +196,9 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
     """Return what the report says about its run, as pairs of name and value."""
     started = datetime.datetime.fromtimestamp(view.started, datetime.UTC)
     recipe = view.recipe
-    models = dict.fromkeys([recipe.model, *(f"{model} ({role})" for role, model in recipe.roles.items())])
+    models = dict.fromkeys(
+        [say.model(recipe.model), *(f"{say.model(model)} ({role})" for role, model in recipe.roles.items())]
+    )
     tokens = say(
         "{sent} read, {written} written", sent=f"{view.prompt_tokens:,}", written=f"{view.completion_tokens:,}"
     )
@@ -208,7 +210,7 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
     found = {
         "Date": f"{started:%Y-%m-%d %H:%M} UTC",
         "Outcome": _outcome(view, say),
-        "Recipe": f"{recipe.framework} / {recipe.context} · {recipe.hash}",
+        "Recipe": f"{say.way(recipe)} · {recipe.hash}",
         "Model": ", ".join(models),
         "Rounds": f"{view.round_count():,}",
         "Calls": calls,

@@ -9,8 +9,11 @@ from typing import Final
 
 from msgspec import Struct
 
+from research import plugins
+from research._util.said import translated
 from research.citations.marks import SYMBOLS
 from research.citations.shelf import FACTBOOK_NAMES
+from research.events.recipe import Recipe
 from research.events.view import RunView
 from research.text import language_of
 
@@ -129,6 +132,14 @@ class Words(Struct, frozen=True):
     def __call__(self, text: str, **values: object) -> str:
         """Return the formatted words.  Raises `KeyError` for words without a translation."""
         return (_CHINESE[text] if self.language == "zh" else text).format(**values).strip()
+
+    def way(self, recipe: Recipe) -> str:
+        """Return how a run worked: `ReAct / Full history`."""
+        return " / ".join(translated(each, self.language) for each in recipe.titles)
+
+    def model(self, name: str) -> str:
+        """Return what a reader calls a model."""
+        return translated(plugins.model_title(name), self.language)
 
     def count(self, number: int, noun: str) -> str:
         """Return `2 statements`; in Chinese with a leading space between words and digits."""

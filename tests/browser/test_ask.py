@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import Page, Route, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.conftest import OUTPUT, WAIT_MS, App, ended, settle
@@ -179,6 +179,20 @@ def test_the_box_has_the_cursor_and_an_empty_one_leaves_no_red_trace(fresh: App,
     expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_role("button", name="a trend").click()
     expect(box).to_have_value("How did the GDP per capita of Vietnam change from 2022 to 2024?")
+
+
+def test_an_enter_before_the_script_of_the_page_has_arrived_asks_once_it_has(app: App, page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/static/workbench.js*", lambda route: held.append(route))
+    with page.expect_request("**/static/workbench.js*"):
+        page.goto(app.url)
+    box = page.get_by_role("textbox", name="Question", exact=True)
+    box.fill("What is the capital of Norway?")
+    box.press("Enter")
+    for route in held:
+        route.continue_()
+    page.wait_for_url(re.compile(r"[?&]run="))
+    expect(page.get_by_role("heading", name="What is the capital of Norway?")).to_be_visible()
 
 
 @pytest.mark.slow

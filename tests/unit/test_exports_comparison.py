@@ -45,7 +45,8 @@ def test_the_file_contains_recipes_steps_sources_and_every_report() -> None:
     assert front_of(text)["comparable"] is True
     assert "| search: France GDP → 1 sources | search: France GDP → 1 sources |" in text
     assert "| France | \\[1\\] | \\[1\\] |" in text
-    assert "# 1. react / full / extractive\n\nIt is large [1]." in text
+    assert "# 1. ReAct / Full history / Offline model\n\nIt is large [1]." in text
+    assert "ReAct / Full history | 2\\. IterResearch / Evolving report |" in text
     assert "It is huge [1]." in text
     assert text.count("## References") == 2
     assert "https://example.org/france" in text

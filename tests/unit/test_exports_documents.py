@@ -170,6 +170,17 @@ def test_an_english_report_has_english_words_and_the_recipe_decides(name: str) -
     assert re.search(r"✗ 0 of 1 statement\s+supported", text)
 
 
+@pytest.mark.parametrize("name", ["html", "pdf", "docx"])
+@pytest.mark.parametrize(
+    "language, words", [("en", ["ReAct / Full history", "Offline model"]), ("zh", ["ReAct / 完整历史", "离线模型"])]
+)
+def test_a_file_calls_framework_strategy_and_model_as_a_reader_does(name: str, language: str, words: list[str]) -> None:
+    view = chinese()
+    view.recipe = Recipe(language=language)
+    text = " ".join(READERS[name](view).split())
+    assert [each for each in words if each not in text] == []
+
+
 def test_every_export_text_has_a_chinese_translation() -> None:
     folder = Path(labels.__file__).parent
     said = set(OUTCOMES.values()) | set(STATUSES.values())

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from pages.locale.update import FILE, messages
 from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
+from research import defaults, plugins
+from research._util.said import translated
 from research.citations import check
 from research.citations.verifiers import fused
 from research.config.settings import load
@@ -26,6 +28,12 @@ WORDS = sorted({text for text, _ in messages() if text})
 def chinese() -> dict[str, str]:
     with FILE.open("rb") as file:
         return {str(each.id): str(each.string) for each in read_po(file, locale="zh") if each.id}
+
+
+def test_a_page_and_an_exported_file_call_a_framework_the_same(chinese: dict[str, str]) -> None:
+    titles = [each.title for each in (*plugins.framework.all(), *plugins.context.all())]
+    titles.append(plugins.model_title(defaults.OFFLINE))
+    assert [each for each in titles if chinese[each] != translated(each, "zh")] == []
 
 
 def test_the_catalogue_contains_exactly_the_texts_of_the_pages(chinese: dict[str, str]) -> None:

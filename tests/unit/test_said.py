@@ -15,7 +15,7 @@ from research._util.said import catalogue, described, say, speaking, translated
 from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
 from research.auditing.words import STATES, VERDICTS
 from research.citations.reasons import JUDGED
-from research.defaults import FACTBOOK_LANGUAGE, OWN_DOCUMENTS, PAGES_READ
+from research.defaults import FACTBOOK_LANGUAGE, OFFLINE, OWN_DOCUMENTS, PAGES_READ
 from research.frameworks import supervisor
 from research.frameworks.rewoo import LLM
 from research.memory import KINDS
@@ -34,6 +34,10 @@ from research.tools.search import SearchTool
 from research.tools.spec import spec_of
 from research.types import ToolSpec
 from tests.visits import visits
+
+TITLES = {entry.title for entry in [*plugins.framework.all(), *plugins.context.all(), plugins.framework.get("audit")]}
+TITLES -= {"IterResearch", "ReAct", "Reflexion", "ReSum", "ReWOO"}  # names of methods, the same in every language
+TITLES.add(plugins.model_title(OFFLINE))
 
 PACKAGE = Path(plugins.__file__).parent
 IMPORTS = re.compile(r"research\._util(?:\.said import| import said)|research\.citations\.reasons import .*\bbecause")
@@ -91,7 +95,7 @@ def slots(text: str) -> list[tuple[str | None, ...]]:
 
 def test_every_text_for_a_model_has_its_chinese_and_none_is_left_over() -> None:
     speakers = [path for path in PACKAGE.rglob("*.py") if IMPORTS.search(path.read_text("utf-8"))]
-    said = {text for path in speakers for text in texts_of(path)} | OTHER_TEXTS | set(_DESCRIPTIONS.values())
+    said = {text for path in speakers for text in texts_of(path)} | OTHER_TEXTS | set(_DESCRIPTIONS.values()) | TITLES
     said |= {ONE_A_ROUND, TOO_MANY, OWN_DOCUMENTS, PAGES_READ, FACTBOOK_LANGUAGE, NO_TABLE}
     for spec in specs():
         said |= {text for text in (spec.description, *descriptions(spec.parameters)) if text}

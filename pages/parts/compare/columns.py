@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.parts.run import head
-from pages.parts.shared.language import t
+from pages.parts.shared import titles
 from pages.parts.shared.safe import plain
-from research import compare, plugins
+from research import compare
 from research.errors import ConfigError
-from research.events.recipe import Recipe
 from research.events.view import RunView
 from research.store import RunRow
 from research.store.saved import Comparison
@@ -36,7 +35,7 @@ class Column:
     @property
     def name(self) -> str:
         """Return `1 · ReAct / Full history` as Markdown."""
-        return f"{self.place} · {title(self.view.recipe)}"
+        return f"{self.place} · {plain(titles.way(self.view.recipe))}"
 
     @property
     def working(self) -> bool:
@@ -49,19 +48,6 @@ class Column:
         done = sum(current.done for current in view.rounds)
         seen = sum(call.observation is not None for current in view.rounds for call in current.calls)
         return self.row is None, self.working, view.status, done, seen, len(view.reports)
-
-
-def title(recipe: Recipe) -> str:
-    """Return the titles of framework and strategy as Markdown; unknown names (from imported runs) are returned
-    unchanged.
-    """
-    titles = []
-    for known, name in ((plugins.framework, recipe.framework), (plugins.context, recipe.context)):
-        try:
-            titles.append(plain(t(known.get(name).title)))
-        except ConfigError:
-            titles.append(plain(name))
-    return " / ".join(titles)
 
 
 def columns(bench: Workbench, comparison: Comparison) -> list[Column]:

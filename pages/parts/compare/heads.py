@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.compare.columns import Column
 from pages.parts.run import head
+from pages.parts.shared import titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import clock, cost, count, money, short
@@ -50,13 +51,11 @@ def stop(bench: Workbench, runs: Sequence[str]) -> None:
 
 
 def _state(column: Column) -> str:
-    view = column.view
+    view, model = column.view, plain(titles.model(column.view.recipe.model))
     if column.row is None:
         return t(":material/delete: This run was deleted; the others are still here.")
     if column.working:
-        return t(
-            ":primary[●] Round {number} · {model}", number=max(1, view.round_count()), model=plain(view.recipe.model)
-        )
+        return t(":primary[●] Round {number} · {model}", number=max(1, view.round_count()), model=model)
     if head.is_interrupted(column.row):
         return t(":material/power_off: Interrupted; open the run to resume it")
     if view.status == "waiting_input":
@@ -65,7 +64,7 @@ def _state(column: Column) -> str:
         return t(":material/pause: Paused; open the run to resume it")
     said = plain(head.ending(view))
     colour, icon = head.ended_look(view)
-    return f":{colour}[:material/{icon}:] {said} · {count(view.round_count(), 'round')} · {plain(view.recipe.model)}"
+    return f":{colour}[:material/{icon}:] {said} · {count(view.round_count(), 'round')} · {model}"
 
 
 def _spent(column: Column, now: float) -> None:

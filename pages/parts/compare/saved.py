@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages.parts.shared import titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
@@ -81,5 +82,5 @@ def _begin(bench: Workbench, picked: Sequence[str]) -> None:
 
 def _label(row: RunRow) -> str:
     # Streamlit distinguishes options by label alone; the id suffix keeps a run and its fork apart.
-    made = f"{row.recipe.framework} / {row.recipe.context} · {when(row.created)}"
+    made = f"{titles.way(row.recipe)} · {when(row.created)}"
     return f"{clip(' '.join(row.question.split()), 60)} · {made} · {row.id[-4:]}"

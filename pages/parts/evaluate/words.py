@@ -111,7 +111,7 @@ def labels(candidates: Sequence[Candidate]) -> Mapping[str, str]:
 
     def called(name: str) -> str:
         each = known[name]
-        model = f" · {each.recipe.model}" if several else ""
+        model = f" · {titles.model(each.recipe.model)}" if several else ""
         return f"{row_of(each)} / {column_of(each)}{model}"
 
     name_of = unique_labels(list(known), called)

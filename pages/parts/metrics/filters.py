@@ -60,7 +60,7 @@ def draw(rows: Sequence[RunRow]) -> list[RunRow]:
         args=(key, filters.change, "since"),
     )
     frameworks = _choice("framework", t("Framework"), [row.recipe.framework for row in rows], titles.framework)
-    models = _choice("model", t("Model"), [row.recipe.model for row in rows], str)
+    models = _choice("model", t("Model"), [row.recipe.model for row in rows], titles.model)
     key = address.shows("metrics-evaluations", filters.switched_on(EVALUATIONS))
     st.toggle(t("Runs of evaluations"), key=key, on_change=address.changed, args=(key, filters.change, EVALUATIONS))
     return [

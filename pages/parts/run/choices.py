@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from pages.parts.run import memory_choices, shelf, typical
-from pages.parts.shared import form_state, models
+from pages.parts.shared import form_state, models, titles
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, lasted, money, short, tool_title
@@ -77,7 +77,7 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
     framework, context = plugins.framework.get(recipe.framework), plugins.context.get(recipe.context)
     said = [
         t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
-        t("{model} (offline)", model=plain(recipe.model)) if offline(recipe) else plain(recipe.model),
+        plain(titles.model(recipe.model)),
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
         t("tools: {tools}", tools=t(", ").join(tool(each) for each in recipe.tools if each in tools) or t("none")),
         *(t("{tool} for the tables of your documents", tool=tool(each)) for each in recipe.tools if each not in tools),

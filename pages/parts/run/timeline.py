@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.parts.run import details, naming
+from pages.parts.shared import titles
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, read
@@ -107,7 +108,7 @@ def _place(run: str) -> str:
 
 def _spent(current: RoundView) -> str:
     """Return the model, tokens and duration of a round."""
-    model = plain(current.model)
+    model = plain(titles.model(current.model))
     if current.usage is None:
         return t("{model} · about {tokens} input tokens", model=model, tokens=f"{current.prompt_tokens:,}")
     usage = current.usage

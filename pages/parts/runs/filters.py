@@ -9,7 +9,7 @@ from pages.parts.shared.filters import ListFilters, change, chosen, switched_on
 from pages.parts.shared.language import later, t
 from pages.parts.shared.period import SINCE
 from pages.parts.shared.safe import plain
-from pages.parts.shared.titles import ENDINGS, context, framework
+from pages.parts.shared.titles import ENDINGS, context, framework, model
 from research import plugins
 from research.store import EVALUATED, Filters
 from research.workbench.workbench import Workbench
@@ -72,7 +72,7 @@ def _ending(name: str) -> str:
     return t(ENDINGS.get(name, name))
 
 
-_NAMED = {"outcome": _ending, "framework": framework, "context": context}
+_NAMED = {"outcome": _ending, "framework": framework, "context": context, "model": model}
 """Functions that return the title of a filter value."""
 
 

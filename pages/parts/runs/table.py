@@ -82,7 +82,7 @@ def _table(rows: Sequence[RunRow], asked: Sequence[str], opened: bool) -> None:
         "Question": [f"↳ {each}" if row.origin else each for row, each in zip(rows, asked, strict=True)],
         "Outcome": [f"{head.SIGNS[head.look(row)[0]]} {head.state(row)}" for row in rows],
         "Method": [titles.way(row.recipe) for row in rows],
-        "Model": [row.recipe.model for row in rows],
+        "Model": [titles.model(row.recipe.model) for row in rows],
     }
     if any(row.tags for row in rows):
         columns["Tags"] = [", ".join(row.tags) for row in rows]

@@ -10,7 +10,7 @@ import msgspec
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts.shared import form_state
+from pages.parts.shared import form_state, titles
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
 from research import defaults, plugins
@@ -95,8 +95,9 @@ def instead(bench: Workbench, name: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="instead"):
         st.caption(t("Ready to use:"), width="content")
         for each in usable(bench)[:INSTEAD]:
-            label = t("the offline model") if each == defaults.OFFLINE else plain(each)
-            st.button(label, key=f"instead-{each}", on_click=form_state.fill, args=({"model": each},))
+            st.button(
+                plain(titles.model(each)), key=f"instead-{each}", on_click=form_state.fill, args=({"model": each},)
+            )
 
 
 def _opens(bench: Workbench, name: str) -> bool:
@@ -119,7 +120,7 @@ def _named(bench: Workbench) -> Callable[[str], str]:
 
     def named(name: str) -> str:
         endpoint, _, model = name.partition(":")
-        return f"{model} ({endpoint})" if model and endpoint in known else name
+        return f"{model} ({endpoint})" if model and endpoint in known else titles.model(name)
 
     return named
 

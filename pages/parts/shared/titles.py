@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pages.parts.shared.language import later, t
 from research import plugins
-from research.errors import ConfigError
 from research.events.recipe import Recipe
 
 ENDINGS = {
@@ -64,27 +63,25 @@ def ending(outcome: str, *, audit: bool = False) -> str:
 
 
 def framework(name: str) -> str:
-    """Return the title of a framework; an imported run may name an unknown one."""
-    try:
-        return t(plugins.framework.get(name).title)
-    except ConfigError:
-        return name
+    """Return the title of a framework."""
+    return t(plugins.framework.title(name))
 
 
 def way(given: Recipe) -> str:
     """Return how a run works: framework and strategy, without the strategy where nobody chooses one."""
-    name = framework(given.framework)
-    return name if plugins.framework.traits(given.framework).hidden else f"{name} / {context(given.context)}"
+    return " / ".join(map(t, given.titles))
 
 
 def recipe(given: Recipe) -> str:
     """Return framework, strategy and model of a recipe as one line."""
-    return f"{way(given)} / {given.model}"
+    return f"{way(given)} / {model(given.model)}"
 
 
 def context(name: str) -> str:
-    """Return the title of a context strategy; an imported run may name an unknown one."""
-    try:
-        return t(plugins.context.get(name).title)
-    except ConfigError:
-        return name
+    """Return the title of a context strategy."""
+    return t(plugins.context.title(name))
+
+
+def model(name: str) -> str:
+    """Return what a reader calls a model."""
+    return t(plugins.model_title(name))
