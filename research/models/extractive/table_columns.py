@@ -210,12 +210,12 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter], table: PTable) 
     found = []
     heads = {word for each in table.columns for word in each.words}.union(words_of(f"{table.title} {table.file}"))
     rows = table.unique(column) or table.by_month
-    for match, said in words:
+    for match, stems in words:
         word = match.group()
         begun = [each for each in column.values if re.match(rf"{word}(?!{_LETTER})", each, re.I if rows else 0)]
         free = match.start() and not any(each.start < match.end() and match.start() < each.end for each in kept)
-        named = (word.istitle() and len(word) > 2) or (rows and len(word) > _PREFIX and heads.isdisjoint(said))
-        if named and free and len(begun) == 1:
+        tells = (word.istitle() and len(word) > 2) or (rows and len(word) > _PREFIX and heads.isdisjoint(stems))
+        if tells and free and len(begun) == 1:
             found.append(Filter(column, begun[0], *match.span()))
     return found
 

@@ -67,8 +67,8 @@ def statement(plan: Plan) -> str:
     assert plan.measure
     if plan.operation == "lookup":
         told = [each.column for each in plan.filters if plan.table.unique(each.column)]
-        others = [each for each in plan.table.columns if each.type != "number" and each is not plan.measure]
-        keys = [column.sql for column in told or others[:4]]
+        texts = [each for each in plan.table.columns if each.type != "number" and each is not plan.measure]
+        keys = [column.sql for column in told or texts[:4]]
         return f"SELECT {', '.join([*keys, plan.measure.sql])} FROM {table}{_where(conditions)} LIMIT {SHOWN}"
     if plan.each:
         assert plan.time
