@@ -41,7 +41,7 @@ INSERTED = (
 )
 """What functions insert into errors, or add to them."""
 SPOKEN = (
-    "_util/[chn]*.py",
+    "_util/[bchn]*.py",
     "agent/model_call.py",
     "agent/reply_stream.py",
     "auditing/reading.py",
@@ -57,7 +57,6 @@ SPOKEN = (
     "search/web.py",
     "search/library/*.py",
     "store/rows.py",
-    "text.py",
     "web/[a-z]*.py",
     "workbench/[elp]*.py",
 )

@@ -18,9 +18,10 @@ from research.agent.toolbox import Toolbox
 from research.citations import Ledger
 from research.citations.judges import Judges
 from research.errors import LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
-from research.events.events import Base, Event
+from research.events.events import Base, Event, Forecast
 from research.plugins import tool_of
-from research.types import Embedder, Forecast, Model, Observation, Outcome, Passage, ToolCall
+from research.search.embedders import Embedder
+from research.types import Model, Observation, Outcome, Passage, ToolCall
 from research.web.url_guard import UrlGuard
 
 if TYPE_CHECKING:

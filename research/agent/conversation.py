@@ -20,10 +20,11 @@ from research.errors import LimitReached
 from research.events.recipe import Recipe
 from research.events.transcript import Interaction, Transcript
 from research.models import tokens
-from research.protocols.protocol import CallProtocol
+from research.models.traits import Verbatim, Windowed
+from research.protocols.protocol import CallProtocol, ProtocolName
 from research.protocols.tagged import write_call
 from research.text import clip, language_of
-from research.types import Message, ProtocolName, ToolCall, ToolSpec, Verbatim, Windowed
+from research.types import Message, ToolCall, ToolSpec
 
 
 class Conversation:

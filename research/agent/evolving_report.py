@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from research import prompts
-from research.text import SECTION, without_plans
+from research.parsing.report_sections import SECTION, without_plans
 
 
 def with_answer(answer: str, report: str, language: str) -> str:

@@ -22,7 +22,8 @@ from research.citations.verifiers import MODEL, Pair, decided, fused, overrules,
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused, Stopped
 from research.events.branches import VERIFY
 from research.events.events import ReportUpdated, Warned
-from research.types import HOLDS, Citation, Judgement, Message, Reply, Scripted
+from research.models.traits import Scripted
+from research.types import HOLDS, Citation, Judgement, Message, Reply
 
 AT_ONCE: Final = 5
 """Batches that are read at the same time, unless the framework's `concurrency` says otherwise."""

@@ -21,10 +21,10 @@ from research.agent.remembering import keep, recall
 from research.agent.run import Run
 from research.citations import check, cited, clean, uncited, without_marks
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
-from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, WaitingForUser, Warned
+from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Status, WaitingForUser, Warned
 from research.events.view import fold
-from research.text import without_plans
-from research.types import Answer, Checked, Citation, Outcome, Part, Status
+from research.parsing.report_sections import without_plans
+from research.types import Answer, Checked, Citation, Outcome, Part
 
 
 def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) -> Iterator[Event]:

@@ -21,9 +21,10 @@ from research.events.branches import step_purposes
 from research.events.events import Asked, Rejected, Replied, Warned, Withdrawn
 from research.events.recipe import Recipe
 from research.models import tokens
+from research.models.traits import Yielding
 from research.protocols.protocol import CallProtocol
 from research.text import clip
-from research.types import Completion, Message, Model, Reply, Request, ToolSpec, Usage, Yielding
+from research.types import Completion, Message, Model, Reply, Request, ToolSpec, Usage
 
 Reads = Callable[[Reply], object]
 """Checks a reply; to reject it, raises `FormatError`, and the model is shown the message and asked again."""

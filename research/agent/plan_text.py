@@ -11,10 +11,11 @@ from research import prompts
 from research._util.nul import without_nul
 from research._util.said import say
 from research.errors import ConfigError, FormatError
+from research.events.events import PlanItem
 from research.events.recipe import FOLDERS, Recipe
 from research.plugins import tool_of
 from research.text import words_alone
-from research.types import Part, PlanItem
+from research.types import Part
 
 MOST = 20
 """Most items of a plan."""

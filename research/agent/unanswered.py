@@ -5,7 +5,8 @@ from __future__ import annotations
 from research import prompts
 from research.agent.run import Run
 from research.citations import cited, without_marks
-from research.text import as_words, clip
+from research.parsing.arguments import as_words
+from research.text import clip
 from research.types import Outcome, ToolCall
 
 _LIMITS = {

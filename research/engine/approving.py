@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from research.agent import plan_text as plans
 from research.errors import ConfigError
-from research.events.events import Event, PlanApproved, PlanProposed, WaitingForUser
+from research.events.events import Event, PlanApproved, PlanItem, PlanProposed, WaitingForUser
 from research.store import RunRow
-from research.types import PlanItem
 
 _YES = re.compile(r"(?:y|yes|ok|okay|go|start|approved?|是|好|好的|可以|同意|批准|开始)[.!。！]?", re.I)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from research._util.bounds import within
 from research._util.nul import without_nul
 from research.agent.context import RunContext
 from research.agent.follow_up import findings_of
@@ -29,16 +30,16 @@ from research.events.audit_findings import Given
 from research.events.events import (
     Event,
     Paused,
+    PlanItem,
     Resumed,
     RunStarted,
+    Status,
     UserReplied,
     WaitingForUser,
 )
 from research.events.recipe import Recipe
 from research.events.view import fold
 from research.store import Origin, RunRow, Store
-from research.text import within
-from research.types import PlanItem, Status
 
 ENDED = ("completed", "stopped", "failed")
 """Statuses of runs that can never get another event."""
