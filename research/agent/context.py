@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from research._util.egress import Egress
 from research.agent.budget import Meter
-from research.agent.cut_prompts import CutPrompts
+from research.agent.cut_off import CutPrompts
 from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger

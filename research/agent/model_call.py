@@ -14,7 +14,7 @@ from msgspec import Struct
 from research._util.nul import without_nul
 from research._util.said import speaking
 from research.agent.context import MAIN, RunContext, Steps
-from research.agent.cut_replies import gone_on, is_cut_answer, kept
+from research.agent.cut_off import gone_on, is_cut_answer, kept
 from research.agent.reply_stream import ReplyStream, priced
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
