@@ -18,9 +18,9 @@ from research.agent.context import RunContext
 from research.agent.follow_up import findings_of
 from research.agent.inherited import UNEDITED, fork_of
 from research.agent.journal import Journal
+from research.agent.plan_text import approval
 from research.agent.run import Run
 from research.config.settings import Settings
-from research.engine.approving import approval
 from research.engine.caps import Caps
 from research.engine.driver import Driver, Observer
 from research.engine.presence import Presence
