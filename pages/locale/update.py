@@ -44,7 +44,7 @@ SPOKEN = (
     "_util/[bchn]*.py",
     "agent/model_call.py",
     "agent/reply_stream.py",
-    "auditing/reading.py",
+    "auditing/report_intake.py",
     "compare/starting.py",
     "config/saved_*.py",
     "engine/driver.py",
