@@ -18,7 +18,7 @@ from research._util.decoding import unfenced
 from research.agent.context import Steps
 from research.agent.model_call import Terms
 from research.agent.run import Run
-from research.citations.verifiers import MODEL
+from research.citations.verification import MODEL
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused
 from research.events.branches import VERIFY
 from research.events.events import Warned

@@ -16,7 +16,7 @@ from research import defaults, plugins
 from research._util import extras
 from research._util.egress import Egress
 from research._util.redaction import mask_keys
-from research.citations.verifiers import MODEL, RULES, Pair
+from research.citations.verification import MODEL, RULES, Pair
 from research.config.named_endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError

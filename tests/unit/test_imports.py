@@ -56,7 +56,6 @@ KNOWN_TWICE = {
     "gateway.py": "a command, and a framework",
     "host.py": "what a model, and what a tool, of another package imports",
     "run.py": "a command, and what a framework of another package imports",
-    **dict.fromkeys(("ranking.py", "verifiers.py"), "rooms that wait for it"),
 }
 """File names that occur twice, and why."""
 

@@ -13,7 +13,7 @@ from pages.locale.update import FILE, messages
 from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
 from research.citations import check
-from research.citations.verifiers import fused
+from research.citations.verification import fused
 from research.config.settings import load
 from research.errors import ConfigError
 from research.types import Citation, Judgement, Reason, Source
