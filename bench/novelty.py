@@ -19,7 +19,8 @@ from bench.printing import table
 from research.agent import novelty
 from research.agent.novelty import Novelty
 from research.search import embedders
-from research.types import Embedder, Observation
+from research.search.embedders import Embedder
+from research.types import Observation
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 CHOSEN_ON: Final = DATA / "novelty_chosen_on.jsonl"

@@ -27,9 +27,10 @@ from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.events.events import RunFinished
 from research.events.recipe import Budget, Recipe
+from research.protocols.protocol import ProtocolName
 from research.protocols.tagged import write_call
 from research.text import estimate_tokens
-from research.types import Outcome, ProtocolName, ToolOutput, ToolSpec
+from research.types import Outcome, ToolOutput, ToolSpec
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.served import openai_model
 

@@ -24,9 +24,10 @@ from research.agent.toolbox import Toolbox
 from research.defaults import FRAMEWORKS
 from research.events.recipe import Budget, Recipe
 from research.prompts import today
+from research.protocols.protocol import ProtocolName
 from research.tools.scholar import ScholarTool
 from research.tools.search import SearchTool
-from research.types import Passage, ProtocolName, ToolOutput
+from research.types import Passage, ToolOutput
 from tests.fake_openai import Body, FakeOpenAI
 from tests.player import Player, purpose_of
 from tests.served import openai_model

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
-from typing import Any
 
-from research.errors import ConfigError
-
-FIELD, ITEMS = 300, 50
-"""Characters of a value of metadata, and values of a list of them."""
-TAG, TAGS = 300, 50
-"""Characters of a tag, and tags of one thing."""
-
-NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-"""The character U+0000 in JSON text; some databases cannot store it, and C code takes it for the end of a text."""
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _CJK_RUN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?(?:[.,]\d+)*")
@@ -33,10 +21,6 @@ STOP_WORDS = frozenset(
     "多少 什么 哪 哪个 哪些 请 吗 呢 为 对 把 被 从 到 其 这 那 一个 是否 由 所".split()
 )
 """English and Chinese words that carry no topic."""
-
-PLANS = frozenset("to verify|gaps|next step|tried|待验证|缺口|尚缺|下一步|已尝试".split("|"))
-"""Headings of the sections that state no facts: what is missing, planned and tried."""
-SECTION = re.compile(r"^#{1,6}[ \t]+(.*)$")
 
 
 def has_cjk(text: str) -> bool:
@@ -123,59 +107,6 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def within(limit: int, what: str, text: str) -> str:
-    """Return the text.  Raises `ConfigError` if it is longer than `limit` characters."""
-    if len(text) > limit:
-        raise ConfigError(f"{what} has {len(text):,} characters; at most {limit:,} are accepted")
-    return text
-
-
-def checked_tags(tags: Iterable[str]) -> list[str]:
-    """Return the tags without duplicates and surplus white space.  Raises `ConfigError` for long and for many ones."""
-    kept = list(dict.fromkeys(within(TAG, "a tag", tag) for each in tags if (tag := " ".join(each.split()))))
-    if len(kept) > TAGS:
-        raise ConfigError(f"{len(kept):,} tags are too many; at most {TAGS} are accepted")
-    return kept
-
-
-def short(value: Any, depth: int = 4) -> Any:
-    """Return a value of JSON with short texts, lists and objects; what is nested deeper becomes an empty text.
-
-    Metadata from outside is repeated in many places.
-    """
-    match value:
-        case str():
-            return clip(value.encode("utf-8", "replace").decode(), FIELD)  # JSON carries no lone surrogates
-        case int() if abs(value) < 10**9:
-            return value
-        case list() if depth:
-            return [short(each, depth - 1) for each in value[:ITEMS]]
-        case dict() if depth:
-            return {clip(str(key), 60): short(each, depth - 1) for key, each in islice(value.items(), ITEMS)}
-        case _:
-            return ""
-
-
-def cut_at_section(text: str, limit: int) -> str:
-    """Return the beginning of a report, at most `limit` tokens: whole sections, or whole lines if more than half is lost.
-
-    >>> cut_at_section("### One\\nfact fact\\n### Two\\n" + "fact " * 40, 8)
-    '### One\\nfact fact'
-    """
-    kept: list[str] = []
-    size, sections, before = 0.0, 0, 0.0
-    for line in text.splitlines():
-        if line.startswith("#"):
-            sections, before = len(kept), size
-        size += (len(line) + 1) / 4 + len(_CJK.findall(line)) * (1 / 1.5 - 1 / 4)
-        if size > limit:
-            break
-        kept.append(line)
-    whole = kept[:sections] if before > limit / 2 else kept
-    # A single line is cut so that it fits even if all of it is Chinese.
-    return "\n".join(whole).rstrip() or clip(text, limit * 3 // 2)
-
-
 def cell(text: str) -> str:
     """Return a text for a cell of a table: one that a spreadsheet would read as a formula gets an apostrophe.
 
@@ -189,42 +120,6 @@ def cell(text: str) -> str:
     return f"'{text}" if formula or text.startswith(("\t", "\r", "\n")) else text
 
 
-def enclosed(text: str, opening: str, closing: str, flags: int = 0) -> Iterator[tuple[int, int, int, int]]:
-    """Yield each part from an opening to the first closing after it, as (start, start of the inside, its end, end).
-
-    Both are regular expressions.  Takes linear time, unlike `opening.*?closing`, which reads to the end of the text from
-    every opening that is not closed.
-
-    >>> [("<a>1<a>2</a>3")[inside:end] for _, inside, end, _ in enclosed("<a>1<a>2</a>3", "<a>", "</a>")]
-    ['1<a>2']
-    """
-    opens, closes, at = re.compile(opening, flags), re.compile(closing, flags), 0
-    while (first := opens.search(text, at)) and (last := closes.search(text, first.end())):
-        yield first.start(), first.end(), last.start(), last.end()
-        at = last.end()
-
-
-def as_words(value: object) -> str:
-    """Return an argument of a tool call as words, without the brackets and quotes of a list or an object.
-
-    >>> as_words([{"name": "Spain", "description": "Its coast"}, "Italy"])
-    'Spain: Its coast; Italy'
-    """
-    if isinstance(value, Mapping):
-        return ": ".join(filter(None, map(as_words, value.values())))
-    if isinstance(value, list | tuple):
-        return "; ".join(filter(None, map(as_words, value)))
-    return "" if value is None else str(value)
-
-
-def unfenced(text: str) -> str:
-    """Return a reply without the code fence that models put around JSON, if the fence encloses all of it."""
-    body = text.strip()
-    if body.startswith("```") and body.endswith("```"):
-        return body.removeprefix("```json").removeprefix("```").removesuffix("```")
-    return body
-
-
 def language_of(text: str) -> str:
     """Return `zh` if at least a third of the letters are Chinese, else `en`."""
     return "zh" if len(_CJK.findall(text)) * 3 >= len(re.findall(r"\w", text)) and has_cjk(text) else "en"
@@ -234,14 +129,3 @@ def estimate_tokens(text: str) -> int:
     """Estimate the tokens without a tokenizer: about 4 characters of Latin text or 1.5 of Chinese per token."""
     cjk = len(_CJK.findall(text))
     return round((len(text) - cjk) / 4 + cjk / 1.5)
-
-
-def without_plans(report: str) -> str:
-    """Return the report without the sections that state no facts."""
-    kept, planning = [], False
-    for line in report.splitlines():
-        if heading := SECTION.match(line):
-            planning = heading[1].strip().rstrip(":：").casefold() in PLANS
-        if not planning:
-            kept.append(line)
-    return "\n".join(kept)

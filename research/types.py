@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Outcome = Literal[
     "answered",
@@ -27,21 +23,6 @@ Outcome = Literal[
     "failed",
 ]
 """Why a run ended, in one word (contract of `run --json`)."""
-
-Status = Literal["queued", "running", "completed", "waiting_input", "paused", "stopped", "failed"]
-
-ProtocolName = Literal["native", "tagged"]
-"""How calls travel: the provider's own tool calls, or tags in the text."""
-
-
-class Sent(Struct, frozen=True, omit_defaults=True):
-    """What a run has sent to one host."""
-
-    host: str
-    requests: int = 0
-    bytes: int = 0
-    kinds: tuple[str, ...] = ()
-    """What it was: `question`, `passages`, `memory`, `search words`, `addresses`, `arguments`."""
 
 
 class Passage(Struct, frozen=True, omit_defaults=True):
@@ -272,57 +253,6 @@ class Model(Protocol):
         """Yield deltas as they arrive, then exactly one `Completion`.  Raises `ProviderError`."""
 
 
-@runtime_checkable
-class Scripted(Protocol):
-    """A model that plays each line of a script once, and can skip lines that were played before."""
-
-    def take(self, purpose: str, agent: str) -> object:
-        """Skip the next line for this purpose and agent."""
-
-
-@runtime_checkable
-class Priced(Protocol):
-    """A model whose calls may have a known price."""
-
-    def price(self, usage: Usage) -> float | None:
-        """Return the price of a call with that usage in US dollars; None if it is unknown."""
-
-
-@runtime_checkable
-class Windowed(Protocol):
-    """A model whose context window may be known."""
-
-    @property
-    def window(self) -> int:
-        """Tokens of prompt and reply together; 0: unknown."""
-
-
-@runtime_checkable
-class Verbatim(Protocol):
-    """A model that reads each result by itself and follows no reference to an earlier one."""
-
-    @property
-    def verbatim(self) -> bool:
-        """Whether results in its prompts repeat what earlier ones show."""
-
-
-@runtime_checkable
-class Yielding(Protocol):
-    """A model whose service does not accept every parameter."""
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Parameters that the service rejected so far; requests leave them out or use a replacement."""
-
-
-@runtime_checkable
-class Served(Protocol):
-    """A model on a server that lists its models."""
-
-    def list_models(self) -> list[str]:
-        """Return the names of the server's models, sorted.  Raises `ProviderError`."""
-
-
 class Tool(Protocol):
     """Something the model can call."""
 
@@ -342,20 +272,6 @@ class Searcher(Protocol):
 
     def search(self, query: str, limit: int = 10) -> Sequence[Passage]:
         """Return results, best first.  Raises `ToolError`."""
-
-
-class Embedder(Protocol):
-    """A sentence encoder."""
-
-    @property
-    def id(self) -> str:
-        """Stored with every vector, because vectors of different encoders cannot be compared."""
-
-    @property
-    def dimension(self) -> int: ...
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors, shape (len(texts), dimension)."""
 
 
 class Part(Struct, frozen=True, omit_defaults=True):
@@ -464,26 +380,6 @@ class Citation(Struct, frozen=True, omit_defaults=True):
     """What each judge said, if there were several."""
     reasons: tuple[Reason, ...] = ()
     """The parts of `reason`, for other languages; empty in runs of earlier versions."""
-
-
-class PlanItem(Struct, frozen=True, omit_defaults=True):
-    """One thing that a run intends to find out."""
-
-    question: str
-    sources: tuple[str, ...] = ()
-    """The sources to look in; empty: all that the run searches."""
-
-
-class Forecast(Struct, frozen=True, omit_defaults=True):
-    """What a run is expected to take: the least and the most of each."""
-
-    calls: tuple[float, float]
-    """Requests to models."""
-    tokens: tuple[float, float]
-    usd: tuple[float, float] | None = None
-    """None if a price is unknown."""
-    line: str = ""
-    """All of it in a line."""
 
 
 class Checked(Struct, frozen=True):

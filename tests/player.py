@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from research import prompts
-from research.types import ProtocolName
+from research.protocols.protocol import ProtocolName
 from tests.fake_openai import Body, FakeReply, history_problem
 
 Call = tuple[str, Any]

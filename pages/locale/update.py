@@ -41,10 +41,10 @@ INSERTED = (
 )
 """What functions insert into errors, or add to them."""
 SPOKEN = (
-    "_util/[chn]*.py",
+    "_util/[bchn]*.py",
     "agent/model_call.py",
     "agent/reply_stream.py",
-    "auditing/reading.py",
+    "auditing/report_intake.py",
     "compare/starting.py",
     "config/saved_*.py",
     "engine/driver.py",
@@ -57,7 +57,6 @@ SPOKEN = (
     "search/web.py",
     "search/library/*.py",
     "store/rows.py",
-    "text.py",
     "web/[a-z]*.py",
     "workbench/[elp]*.py",
 )

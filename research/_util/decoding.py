@@ -69,3 +69,11 @@ def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
         with _making:
             found = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
     return found
+
+
+def unfenced(text: str) -> str:
+    """Return a reply without the code fence that models put around JSON, if the fence encloses all of it."""
+    body = text.strip()
+    if body.startswith("```") and body.endswith("```"):
+        return body.removeprefix("```json").removeprefix("```").removesuffix("```")
+    return body

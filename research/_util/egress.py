@@ -14,10 +14,22 @@ from contextvars import ContextVar, copy_context
 from functools import cache
 from typing import Any, Final, Literal, TypeVar
 
+from msgspec import Struct
+
 from research._util.interruptible import each_within
 from research._util.said import say
 from research.errors import ToolError
-from research.types import Sent
+
+
+class Sent(Struct, frozen=True, omit_defaults=True):
+    """What a run has sent to one host."""
+
+    host: str
+    requests: int = 0
+    bytes: int = 0
+    kinds: tuple[str, ...] = ()
+    """What it was: `question`, `passages`, `memory`, `search words`, `addresses`, `arguments`."""
+
 
 T = TypeVar("T")
 Scope = Literal["open", "private", "offline"]

@@ -8,7 +8,9 @@ from typing import TypeVar
 import msgspec
 
 from research._util import decoding
-from research.text import NUL
+
+NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""The character U+0000 in JSON text; some databases cannot store it, and C code takes it for the end of a text."""
 
 T = TypeVar("T")
 _IN_JSON = re.compile(NUL.pattern.encode())

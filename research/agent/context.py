@@ -12,15 +12,16 @@ from msgspec import Struct, field
 
 from research._util.egress import Egress
 from research.agent.budget import Meter
-from research.agent.cut_prompts import CutPrompts
+from research.agent.cut_off import CutPrompts
 from research.agent.journal import Journal
 from research.agent.toolbox import Toolbox
 from research.citations import Ledger
 from research.citations.judges import Judges
 from research.errors import LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
-from research.events.events import Base, Event
+from research.events.events import Base, Event, Forecast
 from research.plugins import tool_of
-from research.types import Embedder, Forecast, Model, Observation, Outcome, Passage, ToolCall
+from research.search.embedders import Embedder
+from research.types import Model, Observation, Outcome, Passage, ToolCall
 from research.web.url_guard import UrlGuard
 
 if TYPE_CHECKING:

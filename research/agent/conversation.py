@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,7 @@ from research import plugins, prompts, protocols
 from research._util import said
 from research.agent import plan_text, remembering, repeats
 from research.agent.asking import ASK_USER, ask_user_spec
-from research.agent.context import RunContext
+from research.agent.context import MAIN, RunContext
 from research.agent.follow_up import PROMPT_ROOM, earlier_findings
 from research.agent.inherited import translated
 from research.agent.model_call import USUAL
@@ -20,10 +21,11 @@ from research.errors import LimitReached
 from research.events.recipe import Recipe
 from research.events.transcript import Interaction, Transcript
 from research.models import tokens
-from research.protocols.protocol import CallProtocol
+from research.models.traits import Verbatim, Windowed
+from research.protocols.protocol import CallProtocol, ProtocolName
 from research.protocols.tagged import write_call
 from research.text import clip, language_of
-from research.types import Message, ProtocolName, ToolCall, ToolSpec, Verbatim, Windowed
+from research.types import Message, ToolCall, ToolSpec
 
 
 class Conversation:
@@ -57,7 +59,10 @@ class Conversation:
         self._tools = tuple(self.worded(each) for each in (*context.tools.specs, *tools))
         if self.asks and ASK_USER not in {tool.name for tool in self._tools}:
             self._tools = (*self._tools, ask_user_spec(self.language))
-        self._transcript = Transcript(question)
+        adopted = agent == MAIN and context.journal.adopted
+        self._transcript = (
+            context.journal.adopted_transcript(question, self._own_protocol) if adopted else Transcript(question)
+        )
         self._tokens = tokens.Counter()
         self._bound = 0
         """Largest prompt that the context strategy allows, in tokens; 0: it sets no limit."""
@@ -100,6 +105,10 @@ class Conversation:
     def transcript(self) -> Transcript:
         """The agent's rounds so far."""
         return self._transcript
+
+    def _write(self, **changes: Any) -> None:
+        """Replace fields of the transcript; nothing else writes it."""
+        self._transcript = msgspec.structs.replace(self._transcript, **changes)
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:

@@ -37,7 +37,6 @@ class Dialogue(Conversation):
             for text in (question, *(each.reply for each in context.journal.exchanges)):
                 context.add_user_text(text)
             if context.journal.adopted:
-                self._transcript = context.journal.adopted_transcript(question, self.protocol.name)
                 self._model_calls.asks = context.journal.asks
 
     @property
@@ -203,16 +202,17 @@ class Dialogue(Conversation):
     def add_round(self, reply: Reply, observations: Sequence[Observation] = (), hint: str = "") -> None:
         """Add a round to the transcript; `use` does this itself."""
         if self._spoken != self._own_protocol:
-            self._written_under[self._transcript.length] = self._spoken
+            self._written_under[self.transcript.length] = self._spoken
         left = self.context.meter.tokens_left
-        self._transcript = self._transcript.add(Interaction(reply, tuple(observations), hint, tokens_left=left))
+        interaction = Interaction(reply, tuple(observations), hint, tokens_left=left)
+        self._write(interactions=(*self.transcript.interactions, interaction))
 
     def report(self, text: str) -> Steps[None]:
         """Replace the evolving report."""
         if not text:
             return
         changed = text != self.transcript.report
-        self._transcript = msgspec.structs.replace(self.transcript, report=text, report_covers=self.transcript.length)
+        self._write(report=text, report_covers=self.transcript.length)
         if changed:
             yield from self.context.mark(ReportUpdated(agent=self.agent, report=text))
 
@@ -225,9 +225,9 @@ class Dialogue(Conversation):
         self._bound = composed.bound
         if composed.report:
             yield from self.report(composed.report.text)
-            self._transcript = msgspec.structs.replace(self._transcript, report_covers=composed.report.covers)
+            self._write(report_covers=composed.report.covers)
         if composed.summary:
-            self._transcript = msgspec.structs.replace(self._transcript, summary=composed.summary)
+            self._write(summary=composed.summary)
         return tuple(self.without_repeats(composed.messages))
 
     def _prompt_of(self, messages: tuple[Message, ...], purpose: str, *, composed: bool) -> Prompt:

@@ -24,6 +24,7 @@ from research.events.events import (
     Earlier,
     Event,
     PlanApproved,
+    PlanItem,
     PlanProposed,
     Recalled,
     Rejected,
@@ -40,7 +41,7 @@ from research.events.events import (
 )
 from research.events.rounds import Worktime
 from research.events.transcript import Interaction, Transcript
-from research.types import Message, Observation, PlanItem, Source, ToolCall, Usage
+from research.types import Message, Observation, Source, ToolCall, Usage
 
 JUDGE = "judge-"
 """Begins the names of the sub-agents that judge citations; a number follows."""

@@ -18,11 +18,12 @@ from research.agent.journal import JUDGE
 from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.citations.judge import Inquiries, inquiries, take_recorded
-from research.citations.verifiers import MODEL, Pair, decided, fused, overrules, shares, to_judge
+from research.citations.verification import MODEL, Pair, decided, fused, overrules, shares, to_judge
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused, Stopped
 from research.events.branches import VERIFY
 from research.events.events import ReportUpdated, Warned
-from research.types import HOLDS, Citation, Judgement, Message, Reply, Scripted
+from research.models.traits import Scripted
+from research.types import HOLDS, Citation, Judgement, Message, Reply
 
 AT_ONCE: Final = 5
 """Batches that are read at the same time, unless the framework's `concurrency` says otherwise."""

@@ -14,14 +14,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research._util import decoding
+from research._util.decoding import unfenced
 from research.agent.context import Steps
 from research.agent.model_call import Terms
 from research.agent.run import Run
-from research.citations.verifiers import MODEL
+from research.citations.verification import MODEL
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused
 from research.events.branches import VERIFY
 from research.events.events import Warned
-from research.text import clip, unfenced
+from research.text import clip
 from research.types import FAILS, Citation, Message, Part
 
 LONGEST: Final = 8_000

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from research import prompts
-from research.agent import plan_text, unanswered
+from research.agent import final_report, plan_text
 from research.agent.amending import with_numbers, with_reader
 from research.agent.context import Steps
-from research.agent.evolving_report import with_answer
 from research.agent.judging import judge
 from research.agent.judging_parts import judge_parts
 from research.agent.outcome import objections, outcome_of, refused
@@ -21,10 +20,10 @@ from research.agent.remembering import keep, recall
 from research.agent.run import Run
 from research.citations import check, cited, clean, uncited, without_marks
 from research.errors import ConfigError, NeedsInput, ProviderError, RunPaused, Stopped
-from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, WaitingForUser, Warned
+from research.events.events import Event, Paused, RunFailed, RunFinished, RunStarted, Status, WaitingForUser, Warned
 from research.events.view import fold
-from research.text import without_plans
-from research.types import Answer, Checked, Citation, Outcome, Part, Status
+from research.parsing.report_sections import without_plans
+from research.types import Answer, Checked, Citation, Outcome, Part
 
 
 def execute(run: Run, run_id: str, saved: Callable[[], Iterable[Event]] = list) -> Iterator[Event]:
@@ -118,14 +117,14 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
             tried = run.context.tool_calls
             unseen: Outcome = "tool_errors" if tried and not any(seen.ok for _, seen in tried) else "no_evidence"
             ended, outcome = outcome, run.context.cut_by or unseen
-            text, report, short, parts = unanswered.without_sources(run, outcome, text, ended), "", "", ()
+            text, report, short, parts = final_report.without_sources(run, outcome, text, ended), "", "", ()
         else:
             outcome = "no_evidence" if outcome in ("answered", "rejected") else outcome
             if not refused(parts):
                 text = prompts.text("uncited", run.language) + "\n\n" + text
     if outcome == "failed":
-        text, report = unanswered.failed(run, text, report), ""
-    report = with_answer(text, report, run.language)
+        text, report = final_report.failed(run, text, report), ""
+    report = final_report.with_answer(text, report, run.language)
     citations = check(report or text, sources, run.context.computed)
     if report:  # which often repeats a statement of the answer
         citations = tuple({(each.n, each.claim): each for each in citations}.values())

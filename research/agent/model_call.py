@@ -14,16 +14,17 @@ from msgspec import Struct
 from research._util.nul import without_nul
 from research._util.said import speaking
 from research.agent.context import MAIN, RunContext, Steps
-from research.agent.cut_replies import gone_on, is_cut_answer, kept
+from research.agent.cut_off import gone_on, is_cut_answer, kept
 from research.agent.reply_stream import ReplyStream, priced
 from research.errors import FormatError, LimitReached, ProviderError, RunPaused, StoreUnavailable
 from research.events.branches import step_purposes
 from research.events.events import Asked, Rejected, Replied, Warned, Withdrawn
 from research.events.recipe import Recipe
 from research.models import tokens
+from research.models.traits import Yielding
 from research.protocols.protocol import CallProtocol
 from research.text import clip
-from research.types import Completion, Message, Model, Reply, Request, ToolSpec, Usage, Yielding
+from research.types import Completion, Message, Model, Reply, Request, ToolSpec, Usage
 
 Reads = Callable[[Reply], object]
 """Checks a reply; to reject it, raises `FormatError`, and the model is shown the message and asked again."""

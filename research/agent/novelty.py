@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from research.types import Embedder
+    from research.search.embedders import Embedder
 
 SIMILAR = 0.60
 """Cosine from which two statements say the same; chosen by measurement (`python -m bench.novelty`)."""

@@ -17,13 +17,15 @@ from msgspec.structs import replace
 
 from research import prompts
 from research._util import decoding
+from research._util.decoding import unfenced
 from research.agent.context import Steps
 from research.agent.model_call import Terms
 from research.agent.toolbox import Result
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused
+from research.search.embedders import Embedder
 from research.search.relevance import reduce
-from research.text import clip, estimate_tokens, unfenced
-from research.types import Embedder, Message, Reply, ToolCall, ToolSpec
+from research.text import clip, estimate_tokens
+from research.types import Message, Reply, ToolCall, ToolSpec
 
 PURPOSE = "extract"
 SHOWN = 3_800

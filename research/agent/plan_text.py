@@ -1,9 +1,10 @@
-"""A plan as text: reading and checking one, quoting it in prompts, and saying what of it was done."""
+"""A plan as text: reading, checking and approving one, quoting it in prompts, and saying what of it was done."""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,16 +12,19 @@ from research import prompts
 from research._util.nul import without_nul
 from research._util.said import say
 from research.errors import ConfigError, FormatError
+from research.events.events import Event, PlanApproved, PlanItem, PlanProposed, WaitingForUser
 from research.events.recipe import FOLDERS, Recipe
 from research.plugins import tool_of
+from research.store import RunRow
 from research.text import words_alone
-from research.types import Part, PlanItem
+from research.types import Part
 
 MOST = 20
 """Most items of a plan."""
 LONGEST = 500
 """Most characters of an item."""
 
+_YES = re.compile(r"(?:y|yes|ok|okay|go|start|approved?|是|好|好的|可以|同意|批准|开始)[.!。！]?", re.I)
 _BULLET = re.compile(r"\s{0,8}(?:[-*•]|\d{1,3}[.)、])\s{0,8}(?=\S)")
 _SOURCES = re.compile(r"\s{0,8}[\[［]([^\[\]［］]{1,300})[\]］]\s{0,8}\Z")
 _COMMA = re.compile(r"\s{0,8}[,，、;；]\s{0,8}")
@@ -148,3 +152,25 @@ def with_plan(report: str, parts: Sequence[Part], language: str) -> str:
 def _because(reason: str, language: str) -> str:
     bare = reason.rstrip(".。")
     return (f"：{bare}" if language == "zh" else f": {bare}") if bare else ""
+
+
+def approval(
+    row: RunRow, events: Sequence[Event], reply: str, plan: Sequence[PlanItem | str] | None
+) -> PlanApproved | None:
+    """Return the event that approves the plan of a run; None for a run that does not wait with one.
+
+    Raises `ConfigError` when a plan is given and none is expected, and when the reply to one is not a yes.
+    """
+    last = events[-1] if events else None
+    if not (row.status == "waiting_input" and isinstance(last, WaitingForUser) and last.plan):
+        if plan is not None:
+            raise ConfigError(f"run {row.id} does not wait for a plan: it is {row.status}")
+        return None
+    proposed = next(event.items for event in reversed(events) if isinstance(event, PlanProposed))
+    if plan is None and not _YES.fullmatch(reply):
+        raise ConfigError(
+            f"run {row.id} waits until its plan is approved: resume it with --plan FILE, or with --reply yes for the plan "
+            "as it is"
+        )
+    items = checked(list(proposed if plan is None else plan), sources_of(row.recipe))
+    return PlanApproved(run=row.id, seq=last.seq + 1, time=time.time(), items=items)

@@ -8,9 +8,9 @@ from research.agent.context import MAIN, Steps
 from research.agent.run import Run
 from research.errors import FormatError, LimitReached, NeedsInput
 from research.events.branches import PROPOSE
-from research.events.events import PlanProposed, Warned
+from research.events.events import PlanItem, PlanProposed, Warned
 from research.text import clip
-from research.types import PlanItem, Reply
+from research.types import Reply
 
 
 def plan_first(run: Run) -> Steps[None]:

@@ -9,7 +9,8 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from research._util.said import translated
-from research.text import clip, enclosed
+from research.parsing.markup import enclosed
+from research.text import clip
 from research.types import Message
 
 LEAST = 60

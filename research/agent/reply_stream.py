@@ -16,8 +16,9 @@ from research.errors import LimitReached, ProviderError
 from research.events.events import Event, Rejected, Streamed
 from research.models import tokens
 from research.models.heard import hearing
+from research.models.traits import Priced
 from research.models.usage import believed
-from research.types import Completion, Delta, Model, Outcome, Priced, Request, Usage
+from research.types import Completion, Delta, Model, Outcome, Request, Usage
 
 LONGEST_REPLY = 4_000_000
 """Bytes of a reply with its reasoning and calls, as JSON; services offer about a third of it today."""

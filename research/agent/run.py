@@ -119,7 +119,7 @@ class Run(Dialogue):
 
     def remind(self, reflections: Sequence[str]) -> None:
         """Show what was learned from earlier attempts from now on."""
-        self._transcript = msgspec.structs.replace(self._transcript, reflections=tuple(reflections))
+        self._write(reflections=tuple(reflections))
 
     def offer(self, tools: Sequence[ToolSpec]) -> None:
         """Replace the tools that the agent may call."""

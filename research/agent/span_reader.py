@@ -15,8 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.decoding import unfenced
 from research.citations.marks import cited
-from research.text import clip, has_cjk, unfenced
+from research.text import clip, has_cjk
 from research.types import Message, Source
 
 PASSAGES = 5

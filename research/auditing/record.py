@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from research._util.said import say, spoken
-from research.auditing.trial import score, to_fix
-from research.auditing.words import STATES, VERDICTS
+from research.auditing.trial import STATES, VERDICTS, score, to_fix
 from research.events.audit_findings import (
     FAILS,
     HOLDS,

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from research._util.said import say, spoken
 from research._util.sentences import sentences
-from research.auditing.words import STATES
 from research.citations import without_marks
 from research.citations.closest import closest
 from research.citations.labelled import told
@@ -22,6 +21,7 @@ from research.events.audit_findings import (
     READ,
     AuditedSource,
     AuditedStatement,
+    LinkState,
     Opinion,
     Score,
     TrialVerdict,
@@ -30,6 +30,31 @@ from research.quantities import Quantity, quantities
 from research.text import clip, line_tokens
 from research.types import Citation
 
+VERDICTS: Mapping[TrialVerdict, str] = {
+    "supported": "supported",
+    "calculated": "follows by calculation",
+    "partial": "partly supported",
+    "contradicted": "contradicted",
+    "unsupported": "not supported",
+    "unverified": "undecided",
+    "not_checkable": "not checkable",
+    "no_source": "no source",
+}
+STATES: Mapping[LinkState, str] = {
+    "reachable": "reachable",
+    "redirected": "redirected",
+    "gone": "gone",
+    "blocked": "blocked",
+    "paywalled": "behind a paywall",
+    "unreachable": "no answer",
+    "unreadable": "unreadable",
+    "other_work": "not the cited work",
+    "refused": "not opened",
+    "not_found": "not found",
+    "not_listed": "missing from the reference list",
+    "not_asked": "not looked for",
+}
+"""The words for verdicts and for the states of links; `say` translates them."""
 QUOTED = 600
 _NEAR = 0.25
 """Share of the words of a statement, the rare ones counting more, that a passage shown beside it has at least."""

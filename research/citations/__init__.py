@@ -1,6 +1,6 @@
 """Citations: numbered sources, marks such as `[3]`, and the check of each cited statement against the quotes.
 
-docs/citations.md explains what is checked, and how well.  May import quantities, types, text and _util."""
+docs/citations.md explains what is checked, and how well.  May import quantities, parsing, types, text and _util."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from research.citations.checking import check, check_claim
 from research.citations.marks import statements, without_marks
-from research.text import content_tokens, numbers, without_plans
+from research.parsing.report_sections import without_plans
+from research.text import content_tokens, numbers
 from research.types import HOLDS, Source
 
 MUCH = 1 / 3

@@ -18,9 +18,10 @@ import msgspec
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.decoding import unfenced
 from research.citations.reasons import because
-from research.citations.verifiers import MODEL, Pair, appears, shares_figure, windows
-from research.text import clip, content_tokens, estimate_tokens, has_cjk, unfenced
+from research.citations.verification import MODEL, Pair, appears, shares_figure, windows
+from research.text import clip, content_tokens, estimate_tokens, has_cjk
 from research.types import Judgement, Message
 
 BATCH: Final = 12

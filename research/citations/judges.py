@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from research.citations.verifiers import CAREFUL, CROSS_ENCODER, MODEL, TRUSTED, Pair, Thresholds, Verifier
+from research.citations.verification import CAREFUL, CROSS_ENCODER, MODEL, TRUSTED, Pair, Thresholds, Verifier
 from research.errors import ConfigError
 from research.types import Judgement
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from research._util.glossary import chinese_places, english_labels, terms
 from research._util.sentences import sentences_of
 from research.citations.language import listed, pattern, says, spoken, unnamed, words
-from research.citations.ranking import Rank, rows, without_ranks
+from research.citations.ranked_rows import Rank, rows, without_ranks
 from research.quantities import Quantity, hedged, quantities
 from research.quantities.units import SCALES
 from research.text import has_cjk

@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the report, check it, and print the record."""
-    from research.auditing import corrected, reading
+    from research.auditing import corrected, report_intake
     from research.cli.watch import watch
     from research.events.recipe import Budget
     from research.events.view import RunView
@@ -48,11 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
         corrected.kind_of(targets[1])
     bench = open_home(arguments)
     if arguments.report == "-":
-        given = reading.read_bytes(sys.stdin.buffer.read(), "standard input")
+        given = report_intake.read_bytes(sys.stdin.buffer.read(), "standard input")
     elif arguments.report.lower().startswith(("http://", "https://")):
         given = auditing.given_of(bench, arguments.report)
     else:
-        given = reading.read_file(Path(arguments.report))
+        given = report_intake.read_file(Path(arguments.report))
     prepare_library(bench, (), arguments.sources)
     recipe = auditing.recipe_for(
         bench,

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     import msgspec
 
     from research._util import decoding
-    from research.citations.verifiers import Pair, Rules
+    from research.citations.verification import Pair, Rules
 
     rules = Rules()
     for number, line in enumerate(sys.stdin.buffer, 1):

@@ -13,8 +13,8 @@ from research.cli.watch import answered, watch
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
+    from research.events.events import PlanItem
     from research.events.view import RunView
-    from research.types import PlanItem
 
 
 def add(commands: Commands) -> None:

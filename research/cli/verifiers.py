@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
 
 def list_verifiers(arguments: argparse.Namespace) -> int:
     """Print one line for each judge that was measured or is configured."""
-    from research.citations.verifiers import RULES
+    from research.citations.verification import RULES
     from research.workbench import verifier_registry
 
     bench = open_home(arguments)
@@ -49,7 +49,7 @@ def list_verifiers(arguments: argparse.Namespace) -> int:
 
 def calibrate(arguments: argparse.Namespace) -> int:
     """Measure the judge, save its thresholds and print them."""
-    from research.citations.verifiers import RULES
+    from research.citations.verification import RULES
     from research.workbench import verifier_registry
 
     bench = open_home(arguments)

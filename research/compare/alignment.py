@@ -8,8 +8,9 @@ from functools import cached_property
 
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView
+from research.parsing.arguments import as_words
 from research.search.merge import canonical
-from research.text import as_words, content_tokens, numbers
+from research.text import content_tokens, numbers
 
 ALIKE = 0.6
 """Share of common words from which one query is a longer wording of another."""

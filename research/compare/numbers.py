@@ -8,9 +8,10 @@ from typing import Literal
 
 from msgspec import Struct
 
+from research.events.events import Status
 from research.events.view import RunView
 from research.search.merge import canonical
-from research.types import Outcome, Status
+from research.types import Outcome
 
 Difference = Literal["question", "budget"]
 

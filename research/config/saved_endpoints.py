@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from research._util.bounds import within
 from research._util.http import base_url, check_key, host_of
 from research.config import named_endpoints
 from research.config.named_endpoints import Entry
 from research.config.saved_settings import LONGEST, edit
 from research.config.settings import ENDPOINTS, SAVED_FILE, Settings
 from research.errors import ConfigError
-from research.text import within
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
+from research._util.bounds import within
 from research._util.http import base_url, check_key, host_of
 from research.config.settings import ADDRESSES, OUTSIDE, SAVED_FILE, Settings, read_saved, reloaded, variable
 from research.errors import ConfigError
-from research.text import within
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

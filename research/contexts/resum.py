@@ -49,7 +49,7 @@ def resum(
     (arXiv:2509.13313).
     """
     previous = run.transcript.summary
-    unchanged = Composed(_messages(run, previous, max_tokens), bound=max_tokens)
+    unchanged = _composed(run, previous, max_tokens)
     covered = previous.covers if previous else 0
     if run.count_tokens(unchanged.messages) <= threshold * max_tokens or run.transcript.length == covered:
         return unchanged
@@ -65,8 +65,7 @@ def resum(
         return unchanged
     if not reply.answer.strip():
         return unchanged
-    summary = Summary(reply.answer, upto)
-    return Composed(_messages(run, summary, max_tokens), summary=summary, bound=max_tokens)
+    return _composed(run, Summary(reply.answer, upto), max_tokens)
 
 
 def _brief(run: Run, turns: Sequence[Message], previous: Summary | None) -> list[Message]:
@@ -74,9 +73,10 @@ def _brief(run: Run, turns: Sequence[Message], previous: Summary | None) -> list
     return run.brief("summarise", question=run.question, history=history, previous=earlier)
 
 
-def _messages(run: Run, summary: Summary | None, bound: int) -> list[Message]:
+def _composed(run: Run, summary: Summary | None, bound: int) -> Composed:
     system, question = run.head(bound)
-    if summary is None:
-        return run.without_repeats([system, question, *run.turns()])
-    words = f"{question.content}\n\n<previous_research_summary>\n{summary.text}\n</previous_research_summary>"
-    return run.without_repeats([system, Message("user", words), *run.turns(summary.covers)])
+    if summary:
+        words = f"{question.content}\n\n<previous_research_summary>\n{summary.text}\n</previous_research_summary>"
+        question = Message("user", words)
+    messages = [system, question, *run.turns(summary.covers if summary else 0)]
+    return Composed(run.without_repeats(messages), summary=summary, bound=bound)

@@ -12,14 +12,15 @@ from pathlib import Path
 
 import msgspec
 
+from research._util.bounds import within
 from research._util.nul import without_nul
 from research.agent.context import RunContext
 from research.agent.follow_up import findings_of
 from research.agent.inherited import UNEDITED, fork_of
 from research.agent.journal import Journal
+from research.agent.plan_text import approval
 from research.agent.run import Run
 from research.config.settings import Settings
-from research.engine.approving import approval
 from research.engine.caps import Caps
 from research.engine.driver import Driver, Observer
 from research.engine.presence import Presence
@@ -29,16 +30,16 @@ from research.events.audit_findings import Given
 from research.events.events import (
     Event,
     Paused,
+    PlanItem,
     Resumed,
     RunStarted,
+    Status,
     UserReplied,
     WaitingForUser,
 )
 from research.events.recipe import Recipe
 from research.events.view import fold
 from research.store import Origin, RunRow, Store
-from research.text import within
-from research.types import PlanItem, Status
 
 ENDED = ("completed", "stopped", "failed")
 """Statuses of runs that can never get another event."""

@@ -18,11 +18,13 @@ from msgspec import Meta, Struct
 
 from research import plugins
 from research._util import decoding
+from research._util.decoding import unfenced
 from research._util.egress import Egress
 from research.errors import ConfigError, ProviderError
 from research.models import bounded
-from research.text import clip, unfenced
-from research.types import Message, Model, Priced, Request, Usage
+from research.models.traits import Priced
+from research.text import clip
+from research.types import Message, Model, Request, Usage
 
 ASPECTS: Final = ("comprehensiveness", "insight", "instruction_following", "readability")
 SHOWN = 60_000

@@ -12,26 +12,35 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from research._util.egress import Sent
 from research._util.nul import json_without_nul
 from research.errors import ConfigError
 from research.events.audit_findings import AuditedSource, AuditedStatement, Given, Miscount
 from research.events.recipe import Recipe
 from research.text import clip
-from research.types import (
-    Citation,
-    Forecast,
-    Message,
-    Observation,
-    Outcome,
-    Part,
-    PlanItem,
-    Reply,
-    Sent,
-    Source,
-    Status,
-    ToolCall,
-    Usage,
-)
+from research.types import Citation, Message, Observation, Outcome, Part, Reply, Source, ToolCall, Usage
+
+Status = Literal["queued", "running", "completed", "waiting_input", "paused", "stopped", "failed"]
+
+
+class PlanItem(Struct, frozen=True, omit_defaults=True):
+    """One thing that a run intends to find out."""
+
+    question: str
+    sources: tuple[str, ...] = ()
+    """The sources to look in; empty: all that the run searches."""
+
+
+class Forecast(Struct, frozen=True, omit_defaults=True):
+    """What a run is expected to take: the least and the most of each."""
+
+    calls: tuple[float, float]
+    """Requests to models."""
+    tokens: tuple[float, float]
+    usd: tuple[float, float] | None = None
+    """None if a price is unknown."""
+    line: str = ""
+    """All of it in a line."""
 
 
 class Base(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=True):

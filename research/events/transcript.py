@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
 from research.types import Message, Observation, Reply
@@ -46,10 +45,6 @@ class Transcript(Struct, frozen=True):
     def length(self) -> int:
         """Return the number of completed rounds."""
         return len(self.interactions)
-
-    def add(self, interaction: Interaction) -> Transcript:
-        """Return the transcript with one more round."""
-        return msgspec.structs.replace(self, interactions=(*self.interactions, interaction))
 
 
 class Composed(Struct, frozen=True):

@@ -12,30 +12,18 @@ from typing import get_args
 
 import msgspec
 
+from research._util.egress import Sent
 from research.citations import cited, statements, without_marks
 from research.citations.forgetting import Loss, losses
 from research.citations.marks import without_quoting
 from research.events import events as e
 from research.events.audit_findings import AuditedSource, AuditedStatement, Given, Miscount
 from research.events.branches import PROPOSE, VERIFY, Branch, Branches, is_step
+from research.events.events import Forecast, PlanItem, Status
 from research.events.quotations import one_source, placed, within
 from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import Index, RoundView, Worktime
-from research.types import (
-    WORST,
-    Citation,
-    Forecast,
-    Message,
-    Observation,
-    Outcome,
-    Part,
-    PlanItem,
-    Sent,
-    Source,
-    Status,
-    Usage,
-    Verdict,
-)
+from research.types import WORST, Citation, Message, Observation, Outcome, Part, Source, Usage, Verdict
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ FORMATS = {
     "docx": Format("Word", "docx", _WORD, _by("docx", "docx"), binary=True),
     "bib": Format("BibTeX", "bib", "application/x-bibtex", _by("bibtex", "render")),
     "ris": Format("RIS", "ris", "application/x-research-info-systems", _by("ris", "render")),
-    "csl": Format("CSL JSON", "csl.json", "application/json", _by("csl", "render")),
+    "csl": Format("CSL JSON", "csl.json", "application/json", _by("csl_json", "render")),
     "json": Format("JSON", "json", "application/json", _json_object),
     "jsonl": Format("All events", "jsonl", "application/x-ndjson", _events),
 }

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from research._util.egress import Sent
 from research._util.http import is_loopback
 from research._util.retold import retold, said_lines
 from research.citations import shelf
@@ -38,7 +39,7 @@ from research.exports.numbering import by_first_use
 from research.exports.progress import OUTCOMES, missing, quiet
 from research.sandbox.png import sanitized
 from research.text import clip
-from research.types import FAILS, HOLDS, Citation, Part, Sent, Source, Verdict
+from research.types import FAILS, HOLDS, Citation, Part, Source, Verdict
 from research.web.url_guard import LIBRARY, MEMORY
 
 STATUSES: Final[dict[Verdict, str]] = {

@@ -11,7 +11,8 @@ from research.citations.shelf import FACTBOOK_NAMES
 from research.defaults import FACTBOOK, PAGES
 from research.events import events as e
 from research.events.view import RunView, forgotten, kinds, searched
-from research.text import as_words, clip
+from research.parsing.arguments import as_words
+from research.text import clip
 from research.types import HOLDS, Citation, Observation, Part, Source
 from research.web.url_guard import MEMORY
 

@@ -13,8 +13,9 @@ from research.agent.run import Run
 from research.agent.work import Loop, Work
 from research.errors import FormatError, LimitReached, ProviderError
 from research.events.events import Warned
+from research.parsing.report_sections import cut_at_section
 from research.plugins import Range, framework
-from research.text import cut_at_section, estimate_tokens
+from research.text import estimate_tokens
 from research.types import Answer, Reply
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.bounds import checked_tags, within
 from research._util.said import say
 from research.errors import ConfigError, ToolError
 from research.memory import CAPACITY, NO_FILTERS, Added, Entry, Filters, Imported, Match
@@ -22,9 +23,9 @@ from research.memory.entry_vectors import Vectors
 from research.memory.rank_fusion import diversify, fuse
 from research.memory.sqlite_store import SqliteMemoryStore
 from research.memory.store import MemoryStore
+from research.search.embedders import Embedder
 from research.search.library.ranking import query_words
-from research.text import checked_tags, clip, storable, within
-from research.types import Embedder
+from research.text import clip, storable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

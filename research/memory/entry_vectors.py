@@ -11,8 +11,8 @@ from research.errors import ConfigError
 from research.memory import Entry
 from research.memory.matrix import Matrix
 from research.memory.store import MemoryStore
+from research.search.embedders import Embedder
 from research.search.library.vectors import encode_passages
-from research.types import Embedder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

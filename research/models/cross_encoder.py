@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from research._util import extras
 from research._util.paths import folder_named
-from research.citations.verifiers import CROSS_ENCODER, CrossEncoderVerifier
+from research.citations.verification import CROSS_ENCODER, CrossEncoderVerifier
 from research.errors import ConfigError
 
 if TYPE_CHECKING:

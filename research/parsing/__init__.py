@@ -1,6 +1,6 @@
 """The parser for everything a model writes: tagged text, native calls, plans.  It corrects spelling but rejects ambiguity.
 
-No input raises, and time is linear in the input (docs/decisions/0003-one-parser.md).  May import `types`, `text`, `errors`."""
+No input raises, and time is linear in the input (docs/decisions/0003-one-parser.md).  May import `_util` and what is below it."""
 
 from __future__ import annotations
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
+from research._util.nul import NUL
 from research._util.said import say
 from research.errors import ToolError
 from research.parsing.relaxed import Malformed, decode_all
-from research.text import NUL, clip
+from research.text import clip
 from research.types import ToolSpec
 
 FILTERS = frozenset({"filter_year", "year", "year_from", "year_to", "site"})
@@ -229,3 +231,16 @@ def _as_json(text: str, kind: type) -> Any:
     except Malformed:
         return None
     return value if isinstance(value, kind) else None
+
+
+def as_words(value: object) -> str:
+    """Return an argument of a tool call as words, without the brackets and quotes of a list or an object.
+
+    >>> as_words([{"name": "Spain", "description": "Its coast"}, "Italy"])
+    'Spain: Its coast; Italy'
+    """
+    if isinstance(value, Mapping):
+        return ": ".join(filter(None, map(as_words, value.values())))
+    if isinstance(value, list | tuple):
+        return "; ".join(filter(None, map(as_words, value)))
+    return "" if value is None else str(value)

@@ -168,3 +168,18 @@ def _tokens(text: str) -> Iterator[Token]:
                 yield Token(match.start(), match.end(), _KINDS.get(name, name), bool(match["slash"]))
         else:
             yield Token(match.start(), match.end(), "ticks" if match["ticks"] else "comment")
+
+
+def enclosed(text: str, opening: str, closing: str, flags: int = 0) -> Iterator[tuple[int, int, int, int]]:
+    """Yield each part from an opening to the first closing after it, as (start, start of the inside, its end, end).
+
+    Both are regular expressions.  Takes linear time, unlike `opening.*?closing`, which reads to the end of the text from
+    every opening that is not closed.
+
+    >>> [("<a>1<a>2</a>3")[inside:end] for _, inside, end, _ in enclosed("<a>1<a>2</a>3", "<a>", "</a>")]
+    ['1<a>2']
+    """
+    opens, closes, at = re.compile(opening, flags), re.compile(closing, flags), 0
+    while (first := opens.search(text, at)) and (last := closes.search(text, first.end())):
+        yield first.start(), first.end(), last.start(), last.end()
+        at = last.end()

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from research._util.said import say
-from research.text import enclosed
+from research.parsing.markup import enclosed
 from research.types import CallError
 
 Kind = Literal["tool_calls", "answer", "plan", "format_error"]

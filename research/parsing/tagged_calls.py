@@ -18,11 +18,16 @@ from research.parsing.calls import Found, Tools
 from research.parsing.channels import without_channels
 from research.parsing.leaks import MARKUP, foreign, read_leaked
 from research.parsing.markup import Markup
-from research.parsing.mentions import mentioned
 from research.parsing.parsed import CUT, MESSAGES, Reading, format_error, plain
 from research.parsing.relaxed import unfenced
 
 _DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")
+_WITHIN = re.compile(r"[^\s>.!?…。！？][ \t]*\Z")
+"""Text before a call on its line that neither ends with a tag nor is a whole sentence."""
+_BEHIND = re.compile(r"\s*(?!<)\S")
+"""Text behind a call that is no tag."""
+_WINDOW = 40
+"""Characters before a call that are looked at."""
 
 
 def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
@@ -170,7 +175,7 @@ class _Reader:
         block = self._blocks[i]
         if block.mention:
             return token.end
-        if self._markup.quoted(token.start, block.end) or mentioned(self.text, token.start, block.end):
+        if self._markup.quoted(token.start, block.end) or _is_mention(self.text, token.start, block.end):
             self._mentioned = self._mentioned or block.error is None
             return block.end
         if block.error is None:
@@ -284,3 +289,12 @@ class _Reader:
             why = MESSAGES["mentioned" if self._mentioned else "markup"]
             return format_error("no_action", say(why), **seen)
         return format_error("no_action" if self.text.strip() else "empty", **seen)
+
+
+def _is_mention(text: str, start: int, end: int) -> bool:
+    """Return whether the call from `start` to `end` is part of a sentence, or more text follows it.
+
+    The sentence then quotes it, forbids it or gives it as an example.  A refusal costs one more request, a wrong call cannot
+    be undone; so whatever is doubtful counts as a mention.
+    """
+    return bool(_WITHIN.search(text[max(0, start - _WINDOW) : start]) or _BEHIND.match(text, end))

@@ -5,8 +5,8 @@ Frameworks and context strategies need not know which.  May import `parsing`, `p
 from __future__ import annotations
 
 from research.errors import ConfigError
-from research.protocols.protocol import CallProtocol
-from research.types import Model, ProtocolName
+from research.protocols.protocol import CallProtocol, ProtocolName
+from research.types import Model
 
 
 def choose(name: str, model: Model) -> CallProtocol:

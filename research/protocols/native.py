@@ -12,8 +12,8 @@ import msgspec
 from research.events.transcript import Interaction
 from research.parsing.calls import offered
 from research.parsing.native_calls import Given, read_native
-from research.protocols.protocol import NewId, as_reply
-from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
+from research.protocols.protocol import NewId, ProtocolName, as_reply
+from research.types import Completion, Message, Reply, ToolSpec
 
 
 class Native:

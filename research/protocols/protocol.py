@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -14,7 +14,10 @@ from research.events.transcript import Interaction
 from research.parsing import Reading
 from research.parsing.answer_account import read_account
 from research.parsing.parsed import outside_report
-from research.types import Completion, Message, ProtocolName, Reply, ToolCall, ToolSpec
+from research.types import Completion, Message, Reply, ToolCall, ToolSpec
+
+ProtocolName = Literal["native", "tagged"]
+"""How calls travel: the provider's own tool calls, or tags in the text."""
 
 NewId = Callable[[int], str]
 """Returns the id of the i-th call of a reply, unique within the run."""

@@ -15,8 +15,8 @@ from research.events.transcript import Interaction
 from research.parsing.calls import offered
 from research.parsing.tagged_calls import read_tagged
 from research.prompts import escape
-from research.protocols.protocol import NewId, as_reply
-from research.types import Completion, Message, ProtocolName, Reply, ToolSpec
+from research.protocols.protocol import NewId, ProtocolName, as_reply
+from research.types import Completion, Message, Reply, ToolSpec
 
 FAILED = ' failed="true"'
 """Marks the response of a failed call."""

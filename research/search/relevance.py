@@ -15,7 +15,7 @@ from research._util.sentences import sentences, sentences_of, unwrapped
 from research.text import clip, content_tokens, has_cjk, line_tokens
 
 if TYPE_CHECKING:
-    from research.types import Embedder
+    from research.search.embedders import Embedder
 
 QUOTE, BRIEF = 500, 200
 """Longest quote of the first result of a search, and of the others, in characters."""

@@ -8,9 +8,9 @@ from typing import Final, Literal, Protocol
 
 from msgspec import Struct, field
 
-from research.events.events import Event
+from research.events.events import Event, Status
 from research.events.recipe import Recipe
-from research.types import Outcome, Status
+from research.types import Outcome
 
 Control = Literal["stop", "pause"]
 Kind = Literal[

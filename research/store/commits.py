@@ -20,13 +20,14 @@ from research.events.events import (
     PlanApproved,
     Resumed,
     RunFinished,
+    Status,
     Streamed,
     ToolStarted,
     UserReplied,
     WaitingForUser,
     encode,
 )
-from research.types import Outcome, Status
+from research.types import Outcome
 
 BUFFERED = (Asked, Streamed, ToolStarted)
 """Events whose append does not wait for a commit: if they are lost, their request or call is repeated anyway.

@@ -9,6 +9,7 @@ from typing import Any, Final, LiteralString
 
 import msgspec
 
+from research._util.bounds import checked_tags
 from research._util.nul import json_without_nul
 from research.errors import ConfigError
 from research.events.events import Event, decode
@@ -17,7 +18,6 @@ from research.store.commits import Batch, CollisionError, Commits, EventRow
 from research.store.database import apply_migrations, availability, connected, pool
 from research.store.postgres_schema import LOCKED, MIGRATIONS, SchemaConnection, columns
 from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row, starting_with
-from research.text import checked_tags
 
 _ADD: Final = (
     "INSERT INTO {schema}.runs (id, question, recipe, recipe_hash, framework, context, model, status, answer, "

@@ -10,9 +10,10 @@ from msgspec import Meta, Struct
 
 from research._util import decoding
 from research.errors import ConfigError
+from research.events.events import Status
 from research.events.recipe import Recipe
 from research.store import Origin, RunRow
-from research.types import Outcome, Status
+from research.types import Outcome
 
 _Time = Annotated[float, Meta(ge=0, le=250_000_000_000)]
 """Seconds since the epoch, up to the year 9892."""

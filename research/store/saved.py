@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from research._util import decoding
+from research._util.bounds import within
 from research.errors import ConfigError
 from research.store import KeyValue, Kind
-from research.text import within
 
 _log = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from research._util.bounds import checked_tags
 from research._util.nul import json_without_nul
 from research.errors import ConfigError
 from research.events.events import Event, decode
@@ -18,7 +19,6 @@ from research.store import NO_FILTERS, Control, Filters, Kind, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
 from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row, starting_with
 from research.store.sqlite_file import SqliteFile, placeholders
-from research.text import checked_tags
 
 _CONTROLS = "SELECT control, time FROM controls WHERE run = ? ORDER BY rowid"
 _SET_QUEUED = "UPDATE runs SET status = 'queued' WHERE id = ? AND status = 'running'"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from research.config.settings import Settings
     from research.memory.entries import Memory
+    from research.search.embedders import Embedder
     from research.search.library.documents import Library
-    from research.types import Embedder
 
 
 class Host(Protocol):

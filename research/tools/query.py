@@ -14,12 +14,13 @@ from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.events.recipe import FOLDERS, LIBRARY, Recipe
 from research.plugins import tool
+from research.search.embedders import Embedder
 from research.search.library.catalogue import TableEntry
 from research.search.library.describing import described, fitting
 from research.search.library.quoting import passages, result_text
 from research.tools.host import Host
 from research.tools.spec import spec_of
-from research.types import Embedder, Tool, ToolOutput, ToolSpec
+from research.types import Tool, ToolOutput, ToolSpec
 from research.web.url_guard import is_users_own
 
 if TYPE_CHECKING:

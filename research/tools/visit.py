@@ -24,8 +24,8 @@ from research.web.url_guard import LIBRARY, is_users_own, normalized, original
 
 if TYPE_CHECKING:
     from research.config.settings import Settings
+    from research.search.embedders import Embedder
     from research.search.library.documents import Library
-    from research.types import Embedder
     from research.web.fetch import FetchedPage
     from research.web.readers import Link
 

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from research.text import has_cjk, short
+from research._util.bounds import short
+from research.text import has_cjk
 
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _ISO = re.compile(r"\s{0,9}(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?=$|[\sT])")

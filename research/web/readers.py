@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research._util.bounds import FIELD, ITEMS, short
 from research.errors import ConfigError
-from research.text import FIELD, ITEMS, clip, one_line, short, storable
+from research.text import clip, one_line, storable
 from research.web import (
     charsets,
     file_types,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from research import defaults, plugins
 from research._util.said import say, speaking
-from research.auditing import reading
+from research.auditing import report_intake
 from research.auditing.record import Record
 from research.errors import ConfigError, ToolError
 from research.events.audit_findings import AuditedStatement, Given
@@ -47,13 +47,13 @@ def audit(
 def given_of(bench: Workbench, report: str | Path) -> Given:
     """Return the report at a path or link, or the text itself.  Raises `ConfigError`."""
     if isinstance(report, Path):
-        return reading.read_file(report)
+        return report_intake.read_file(report)
     if re.fullmatch(r"\s*https?://\S+\s*", report, re.I):
         try:
-            return reading.read_url(report.strip(), bench.settings.allowed_hosts)
+            return report_intake.read_url(report.strip(), bench.settings.allowed_hosts)
         except ToolError as error:
             raise ConfigError(str(error).removesuffix("; try another source")) from error
-    return reading.read_text(report)
+    return report_intake.read_text(report)
 
 
 def recipe_for(

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from research.citations.verifiers import RULES, Pair, Thresholds, Verifier, decided
+from research.citations.verification import RULES, Pair, Thresholds, Verifier, decided
 from research.types import Judgement
 
 TARGET: Final = 0.9

@@ -16,13 +16,14 @@ from research import defaults, plugins
 from research._util import extras
 from research._util.egress import Egress
 from research._util.redaction import mask_keys
-from research.citations.verifiers import MODEL, RULES, Pair
+from research.citations.verification import MODEL, RULES, Pair
 from research.config.named_endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
 from research.models import bounded
 from research.models.failures import NoTools, RequestRejected
-from research.types import Message, Model, Priced, Request, Served, ToolSpec, Usage
+from research.models.traits import Priced, Served
+from research.types import Message, Model, Request, ToolSpec, Usage
 from research.workbench import endpoint_registry, health, model_trial, verifier_registry
 
 if TYPE_CHECKING:

@@ -18,11 +18,13 @@ from research.agent.span_reader import PASSAGES, SEEN
 from research.agent.toolbox import OUTPUT_LIMIT
 from research.agent.work import ANSWER, Call, History, HistorySize, Loop, Span, work_of
 from research.citations.judge import BATCH, BATCH_TOKENS, answers_yes_or_no
-from research.citations.verifiers import MODEL
+from research.citations.verification import MODEL
 from research.errors import ConfigError
+from research.events.events import Forecast
 from research.events.recipe import Recipe
+from research.models.traits import Priced
 from research.text import estimate_tokens, language_of
-from research.types import Forecast, Model, Priced, Usage
+from research.types import Model, Usage
 
 
 class Estimate(Struct, frozen=True):

@@ -24,21 +24,10 @@ from research._util.redaction import mask_keys
 from research.config.named_endpoints import BY_SETTINGS
 from research.errors import ConfigError, WorkbenchError
 from research.models import bounded, tokens
+from research.models.traits import Priced, Served, Windowed
 from research.protocols.tagged import read_calls
 from research.text import cell
-from research.types import (
-    Completion,
-    Delta,
-    Message,
-    Model,
-    Priced,
-    Request,
-    Served,
-    ToolCall,
-    ToolSpec,
-    Usage,
-    Windowed,
-)
+from research.types import Completion, Delta, Message, Model, Request, ToolCall, ToolSpec, Usage
 from research.workbench import endpoint_registry
 from research.workbench.verifier_registry import Host
 

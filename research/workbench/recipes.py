@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from research import defaults, plugins, prompts
 from research._util.paths import resolved
-from research.citations.verifiers import MODEL, RULES, check_name
+from research.citations.verification import MODEL, RULES, check_name
 from research.errors import ConfigError
 from research.events.recipe import (
     FOLDERS,

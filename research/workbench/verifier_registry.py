@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from research._util import decoding, egress
 from research.citations.judge import Inquiry, ModelVerifier
 from research.citations.judges import Judges
-from research.citations.verifiers import CROSS_ENCODER, MODEL, RULES, Pair, Rules, Thresholds, Verifier, check_name
+from research.citations.verification import CROSS_ENCODER, MODEL, RULES, Pair, Rules, Thresholds, Verifier, check_name
 from research.errors import ConfigError
 from research.models import bounded
 from research.types import Model, Request

@@ -24,15 +24,17 @@ from research.engine.engine import ThreadEngine
 from research.engine.rate_limit import RateLimiter
 from research.engine.reclaim import Queue
 from research.events.recipe import LIBRARY, Recipe
+from research.models.traits import Scripted
 from research.ops import logs, tracing
 from research.search import classes
+from research.search.embedders import Embedder
 from research.search.library.documents import Library
 from research.search.library.indexing import Progress
 from research.search.library.quota import Quota
 from research.search.scope import of_recipe
 from research.store import Store
 from research.store.saved import SavedValues
-from research.types import Embedder, Model, Scripted, Tool
+from research.types import Model, Tool
 from research.workbench import deleting, endpoint_registry, leaving
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.shared import home as open_home
-from research.citations.verifiers import Thresholds
+from research.citations.verification import Thresholds
 from research.config import saved_settings
 from research.config.settings import SAVED_FILE, load
 from research.search.library.documents import Library

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from research import audit
-from research.auditing import corrected, reading
+from research.auditing import corrected, report_intake
 from research.config.settings import load
 from research.errors import ConfigError
 from research.events.events import Event
@@ -123,7 +123,7 @@ def test_the_same_report_and_sources_give_the_same_record(report: str, folder: P
 def test_an_audit_that_breaks_off_asks_no_source_again_whose_answer_is_on_record(
     report: str, bench: Workbench, site: Site
 ) -> None:
-    given = reading.read_text(report)
+    given = report_intake.read_text(report)
     recipe = auditing.recipe_for(bench)
     whole = list(bench.engine.start("Check", recipe, given=given, here=True).events())
     expected = as_dict(fold(whole))["audit"]
@@ -172,7 +172,7 @@ def test_many_links_end_at_the_limit_and_the_record_says_so(bench: Workbench, si
     for n in range(1, 6):
         site.says(f"/p{n}", page(f"Bridge {n}", f"Bridge {n} is {n} m long."), content_type="text/html")
     recipe = auditing.recipe_for(bench, most=5)
-    view = fold(bench.engine.start("Check", recipe, given=reading.read_text(lines), here=True).events())
+    view = fold(bench.engine.start("Check", recipe, given=report_intake.read_text(lines), here=True).events())
     assert len(site.asked) == 5
     assert [each.verdict for each in view.statements.values()].count("supported") == 5
     assert "not_checkable" in {each.verdict for each in view.statements.values()}
@@ -235,13 +235,15 @@ def test_an_audit_without_a_report_is_refused_and_no_list_offers_it(bench: Workb
 
 def test_a_report_is_called_by_its_heading_or_its_first_sentence() -> None:
     long = f"{'Norway has many fjords and islands and ' * 4}lakes."
-    assert reading.read_text("Here it is:\n\n# Nordic neighbours\n\nOslo is a capital.").title == "Nordic neighbours"
     assert (
-        reading.read_text("Oslo is the capital of [Norway](https://a.org) [1]. More.").title
+        report_intake.read_text("Here it is:\n\n# Nordic neighbours\n\nOslo is a capital.").title == "Nordic neighbours"
+    )
+    assert (
+        report_intake.read_text("Oslo is the capital of [Norway](https://a.org) [1]. More.").title
         == "Oslo is the capital of Norway."
     )
     assert (
-        reading.read_text(long).title
+        report_intake.read_text(long).title
         == "Norway has many fjords and islands and Norway has many fjords and islands and…"
     )
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from research.auditing import reading, styles
+from research.auditing import report_intake, styles
 from research.citations import without_marks
 from tests import cited_reports, product_reports
 
@@ -27,7 +27,7 @@ def plain(text: str) -> str:
 
 def missing(report: cited_reports.Planted, kind: str) -> list[tuple[str, str]]:
     """Return the pairs that are not found in the report as a file."""
-    found = pairs(reading.read_bytes(cited_reports.written(report, kind), f"report.{kind}").text)
+    found = pairs(report_intake.read_bytes(cited_reports.written(report, kind), f"report.{kind}").text)
     return [
         (text, work.url)
         for text, work in report.pairs

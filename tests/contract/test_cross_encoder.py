@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import research
-from research.citations.verifiers import Pair, Thresholds
+from research.citations.verification import Pair, Thresholds
 from research.config.settings import load
 from research.errors import ConfigError
 from research.models import cross_encoder

@@ -16,14 +16,14 @@ import pytest
 
 import research
 from research._util import egress
-from research._util.egress import Egress, StaysHere
+from research._util.egress import Egress, Sent, StaysHere
 from research.config.settings import load
 from research.errors import ConfigError, ProviderError, ToolError
 from research.evaluation import candidate
 from research.events import events as e
 from research.events.view import fold
 from research.exports import FORMATS
-from research.types import Message, Request, Sent
+from research.types import Message, Request
 from research.web.fetch import FetchPolicy, fetch
 from research.web.remote import Remote, Setting
 from research.workbench import leaving

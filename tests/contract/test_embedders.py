@@ -25,7 +25,7 @@ from research.search import embedders
 from research.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
-    from research.types import Embedder
+    from research.search.embedders import Embedder
 from tests.fuzz import up_to
 
 UNIVERSAL = "universal"

@@ -15,6 +15,7 @@ import pytest
 from msgspec.structs import replace
 
 import research
+from research._util.bounds import FIELD, ITEMS, TAG, TAGS
 from research.config import saved_settings
 from research.config.settings import load
 from research.engine.engine import LONGEST
@@ -26,7 +27,6 @@ from research.memory import Entry
 from research.search.library import uploads
 from research.store import RunRow
 from research.store.saved import Opinion, Preset
-from research.text import FIELD, ITEMS, TAG, TAGS
 from research.types import Observation, Passage, Source
 from research.web.readers import MAX_LINKS, FileText, Link, bounded
 from research.workbench import run_import

@@ -12,8 +12,9 @@ from research.config.settings import load
 from research.errors import ConfigError
 from research.events import events as e
 from research.events.view import fold
+from research.protocols.protocol import ProtocolName
 from research.text import has_cjk
-from research.types import HOLDS, ProtocolName
+from research.types import HOLDS
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench

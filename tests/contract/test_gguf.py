@@ -19,7 +19,8 @@ from research.events.events import Asked, Concluding, Rejected, Replied, RunFini
 from research.events.view import fold
 from research.models.gguf import GgufModel
 from research.models.llama.loaded import load
-from research.types import Completion, Delta, Message, Model, Priced, Request, ToolCall, ToolSpec
+from research.models.traits import Priced
+from research.types import Completion, Delta, Message, Model, Request, ToolCall, ToolSpec
 from research.workbench.workbench import Workbench
 from tests.smollm import model_file
 from tests.workers import LONG_S

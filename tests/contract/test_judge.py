@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import research
 from research import plugins
-from research.citations.verifiers import Pair, fused, overrules
+from research.citations.verification import Pair, fused, overrules
 from research.config.settings import load
 from research.errors import ConfigError, ProviderError
 from research.events.events import Asked, Replied, ReportUpdated

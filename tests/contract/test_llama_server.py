@@ -12,7 +12,8 @@ from research.config.settings import load
 from research.errors import ProviderError
 from research.events.events import RunFailed, RunFinished, Streamed
 from research.models.openai import OpenAIModel
-from research.types import Completion, Message, Outcome, ProtocolName, Request
+from research.protocols.protocol import ProtocolName
+from research.types import Completion, Message, Outcome, Request
 from research.workbench.workbench import Workbench
 from tests.served import openai_model
 from tests.smollm import model_file

@@ -16,8 +16,8 @@ from research.errors import ConfigError, ToolError
 from research.memory import Entry, Filters
 from research.memory.entries import MAX_CHARACTERS, Memory
 from research.search import embedders
+from research.search.embedders import Embedder
 from research.search.library.plane import plane
-from research.types import Embedder
 from tests.memory_stores import PLACES, open_store, places
 from tests.word_encoder import WordEncoder
 

@@ -14,7 +14,7 @@ from research.errors import ConfigError
 from research.memory import Entry
 from research.memory.entries import Memory
 from research.memory.reembedding import Reembedding
-from research.types import Embedder
+from research.search.embedders import Embedder
 from research.workbench.workbench import Workbench
 from tests.word_encoder import WordEncoder
 from tests.workers import LONG_S

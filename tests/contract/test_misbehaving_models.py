@@ -15,7 +15,8 @@ from research.agent.tool_calls import TOO_MANY
 from research.config.settings import load
 from research.events import events as e
 from research.events.events import Event
-from research.types import Outcome, ProtocolName
+from research.protocols.protocol import ProtocolName
+from research.types import Outcome
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home
 from tests.fake_openai import Body, FakeOpenAI, FakeReply

@@ -22,7 +22,8 @@ from research.events import events as e
 from research.events.branches import first_rounds
 from research.events.events import Event
 from research.events.view import fold, messages_sent
-from research.types import Embedder, Observation
+from research.search.embedders import Embedder
+from research.types import Observation
 from research.workbench.workbench import Workbench
 from tests.command import Cli
 from tests.word_encoder import WordEncoder

@@ -11,8 +11,8 @@ import pytest
 import research
 from research import plugins
 from research.events import events as e
+from research.events.events import PlanItem
 from research.events.view import RunView, fold, messages_sent
-from research.types import PlanItem
 from research.workbench.workbench import Workbench
 from tests.conftest import Cli
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.prompt_growth import OBSERVATION, Chronicle, measure, rewoo_calls
-from research.types import ProtocolName
+from research.protocols.protocol import ProtocolName
 
 ROUNDS = 40
 BOTH = pytest.mark.parametrize("protocol", ["tagged", "native"])

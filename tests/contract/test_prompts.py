@@ -9,7 +9,7 @@ import pytest
 from bench.prompts import FOLDER, PROTOCOLS, pages, requests
 from research.defaults import FRAMEWORKS
 from research.events.recipe import Budget
-from research.types import ProtocolName
+from research.protocols.protocol import ProtocolName
 from tests.player import purpose_of
 
 

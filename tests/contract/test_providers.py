@@ -21,6 +21,7 @@ from research.errors import ConfigError, ProviderError
 from research.events.events import Event, Replied, RunStarted
 from research.events.recipe import Recipe
 from research.events.transcript import Interaction
+from research.models.traits import Priced
 from research.protocols import choose
 from research.store import RunRow
 from research.types import (
@@ -29,7 +30,6 @@ from research.types import (
     Message,
     Model,
     Observation,
-    Priced,
     Reply,
     Request,
     Source,

@@ -26,7 +26,8 @@ from research.events.view import RunView, fold, messages_sent
 from research.memory import Entry
 from research.memory.entries import Memory
 from research.search import embedders
-from research.types import Completion, Delta, Embedder, Request
+from research.search.embedders import Embedder
+from research.types import Completion, Delta, Request
 from research.web.url_guard import MEMORY
 from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench

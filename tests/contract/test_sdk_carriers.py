@@ -19,7 +19,8 @@ from research.errors import ConfigError, ProviderError
 from research.models import aws_frames
 from research.models.endpoint import Endpoint, Prices
 from research.models.served import model_of
-from research.types import Completion, Message, Priced, Request, ToolSpec, Usage
+from research.models.traits import Priced
+from research.types import Completion, Message, Request, ToolSpec, Usage
 from tests.fake_anthropic import FakeAnthropic
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 

@@ -14,8 +14,9 @@ from research.agent.run import Run
 from research.agent.toolbox import Toolbox
 from research.events.events import ToolFinished
 from research.events.recipe import Budget, Recipe
+from research.protocols.protocol import ProtocolName
 from research.tools.search import SearchTool
-from research.types import Passage, ProtocolName, ToolOutput
+from research.types import Passage, ToolOutput
 from tests.fake_openai import Body, FakeOpenAI
 from tests.player import QUESTION, Player, purpose_of
 from tests.served import openai_model

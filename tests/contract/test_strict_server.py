@@ -11,7 +11,7 @@ import research
 from research import defaults
 from research.config.settings import load
 from research.events.view import RunView, fold
-from research.types import ProtocolName
+from research.protocols.protocol import ProtocolName
 from research.workbench.recipes import pairs
 from research.workbench.workbench import Workbench
 from tests.conftest import linked_home

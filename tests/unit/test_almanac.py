@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from research.evaluation import Question, load, open_corpus
-from research.evaluation.almanac import dataset
+from research.evaluation.datasets import almanac
 from research.evaluation.questions import SPLITS
 from research.search.library.factbook import Document
 from research.text import content_tokens, has_cjk
@@ -43,7 +43,7 @@ def subjects(question: Question, documents: dict[str, Document]) -> list[str]:
 
 
 def asked(name: str) -> tuple[tuple[Question, ...], dict[str, Document]]:
-    made = dataset(name, "zh" if name.endswith("-zh") else "en")
+    made = almanac(name, "zh" if name.endswith("-zh") else "en")
     assert made.documents
     return made.questions, {each.url: each for each in made.documents}
 

@@ -18,12 +18,13 @@ from research.events.events import (
     RunFailed,
     RunFinished,
     RunStarted,
+    Status,
     ToolFinished,
     ToolStarted,
 )
 from research.events.recipe import Budget, Recipe
 from research.events.view import RunView, fold
-from research.types import Citation, Observation, Outcome, Reply, Source, Status, ToolCall, Usage
+from research.types import Citation, Observation, Outcome, Reply, Source, ToolCall, Usage
 
 FRANCE = "https://www.example.org/france?utm_source=a#economy"
 

@@ -327,7 +327,7 @@ TAKEN = frozenset("text url line key word label latex report body answer draft q
 """Names of parameters that are foreign text."""
 ACTING = {
     "research._util.connections.pool", "research._util.redaction.key_pattern",
-    "research._util.redaction.redact_in_logs", "research.auditing.reading.read_url",
+    "research._util.redaction.redact_in_logs", "research.auditing.report_intake.read_url",
     "research.models.heard.unseen", "research.store.database.close_pool", "research.store.database.pool",
     "research.web.fetch.fetch", "research.web.fetch.vet", "research.workbench.running.run",
     "research.workbench.running.stream",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -48,6 +49,15 @@ ARGUMENTS_OF_TOOLS = {
     "frameworks/rewoo.py": "a plan's arguments are made to fit",
 }
 """Where `query` is an argument, and why."""
+
+
+KNOWN_TWICE = {
+    "audit.py": "a command, and a framework",
+    "gateway.py": "a command, and a framework",
+    "host.py": "what a model, and what a tool, of another package imports",
+    "run.py": "a command, and what a framework of another package imports",
+}
+"""File names that occur twice, and why."""
 
 
 @cache
@@ -160,6 +170,11 @@ def test_rooms_classes_and_functions_stay_small() -> None:
     assert long == []
     skipped = sum(path.read_text("utf-8").count("# fmt: skip") for path in [*MODULES, *(ROOT / "pages").rglob("*.py")])
     assert skipped <= 20
+
+
+def test_a_files_name_occurs_once() -> None:
+    counted = Counter(path.name for path in MODULES if path.name != "__init__.py")
+    assert {name for name, count in counted.items() if count > 1} == KNOWN_TWICE.keys()
 
 
 def test_every_room_has_a_short_docstring() -> None:

@@ -15,7 +15,7 @@ from pages.parts.shared.language import LOCALE
 from research import defaults, plugins
 from research._util.said import translated
 from research.citations import check
-from research.citations.verifiers import fused
+from research.citations.verification import fused
 from research.config.settings import load
 from research.errors import ConfigError
 from research.types import Citation, Judgement, Reason, Source

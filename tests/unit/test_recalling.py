@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from research._util.bounds import TAG
 from research.agent.budget import Meter
 from research.agent.context import RunContext, Services
 from research.agent.journal import Journal
@@ -32,7 +33,6 @@ from research.memory.recalling import QUOTE_CHARACTERS, TEXT_CHARACTERS, recall
 from research.models.extractive.evidence import Evidence
 from research.protocols.native import Native
 from research.protocols.tagged import Tagged, write_call
-from research.text import TAG
 from research.tools.recall import RecallTool
 from research.types import Citation, Completion, Delta, Message, Observation, Reply, Request, Source, Tool, ToolCall
 from research.web.url_guard import MEMORY, UrlGuard, is_users_own

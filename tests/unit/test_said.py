@@ -13,7 +13,7 @@ from research import plugins
 from research._util.glossary import terms
 from research._util.said import catalogue, described, say, speaking, translated
 from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
-from research.auditing.words import STATES, VERDICTS
+from research.auditing.trial import STATES, VERDICTS
 from research.citations.reasons import JUDGED
 from research.defaults import FACTBOOK_LANGUAGE, OFFLINE, OWN_DOCUMENTS, PAGES_READ
 from research.frameworks import supervisor

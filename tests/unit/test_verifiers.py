@@ -9,7 +9,7 @@ import pytest
 
 from research.citations.judge import BATCH, ModelVerifier, excerpts, judge_messages, read_verdicts, take_recorded
 from research.citations.judges import Judges
-from research.citations.verifiers import (
+from research.citations.verification import (
     CAREFUL,
     CrossEncoderVerifier,
     Pair,

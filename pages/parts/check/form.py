@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.parts.shared import files, home, private
 from pages.parts.shared.language import t
-from research.auditing import reading
+from research.auditing import report_intake
 from research.errors import REFUSED
 from research.web.readers import MAX_BYTES
 from research.workbench import auditing
@@ -31,7 +31,7 @@ def draw(bench: Workbench) -> None:
     )
     file = files.pick(
         t("Or upload a file"),
-        [each.removeprefix(".") for each in reading.FORMATS],
+        [each.removeprefix(".") for each in report_intake.FORMATS],
         MAX_BYTES // 10**6,
         key="check-file",
         help=t("Markdown, a web page, Word, PDF, or the JSON export of a chat."),
@@ -47,7 +47,9 @@ def draw(bench: Workbench) -> None:
         return
     try:
         with st.spinner(t("Reading the report")):
-            given = reading.read_bytes(file.getvalue(), file.name) if file else auditing.given_of(bench, text or "")
+            given = (
+                report_intake.read_bytes(file.getvalue(), file.name) if file else auditing.given_of(bench, text or "")
+            )
             home.until_ready()  # before the recipe, which names the collections that there are
             recipe = auditing.recipe_for(bench)
             run_id = bench.engine.start(auditing.question_of(given), recipe, given=given).run_id

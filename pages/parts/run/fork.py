@@ -21,8 +21,9 @@ from research.errors import REFUSED
 from research.events.events import Event
 from research.events.recipe import Recipe
 from research.events.view import RunView
+from research.parsing.arguments import as_words
 from research.store import RunRow
-from research.text import as_words, clip
+from research.text import clip
 from research.workbench import presets
 from research.workbench.workbench import Workbench
 

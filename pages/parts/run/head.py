@@ -11,7 +11,7 @@ from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import PHASES, count, lasted, money, short
 from research import plugins
-from research.citations.verifiers import to_judge
+from research.citations.verification import to_judge
 from research.defaults import AUDIT
 from research.errors import REFUSED, ConfigError
 from research.events.branches import VERIFY

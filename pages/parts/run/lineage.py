@@ -18,8 +18,9 @@ from research.errors import REFUSED, ConfigError
 from research.events.events import Edited, ReportEdited
 from research.events.rounds import CallView
 from research.events.view import RunView
+from research.parsing.arguments import as_words
 from research.store import Filters, RunRow
-from research.text import as_words, clip
+from research.text import clip
 from research.workbench.workbench import Workbench
 
 COMING = 5

@@ -14,7 +14,8 @@ from pages.parts.shared.words import BESIDE, ICONS, PHASES, agent_name, count, l
 from research.events.branches import PROPOSE, VERIFY
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView
-from research.text import as_words, clip
+from research.parsing.arguments import as_words
+from research.text import clip
 from research.types import Observation, ToolCall
 
 SUBJECT: Final = 60

@@ -12,8 +12,8 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import money, short
 from research.agent.plan_text import LONGEST, MOST, sources_of
 from research.errors import REFUSED
+from research.events.events import PlanItem
 from research.events.view import RunView
-from research.types import PlanItem
 from research.workbench.workbench import Workbench
 
 _IDS: Final = itertools.count()

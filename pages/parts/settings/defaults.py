@@ -13,7 +13,7 @@ from pages.parts.shared import models
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import JUDGES, count
-from research.citations.verifiers import check_name
+from research.citations.verification import check_name
 from research.config import saved_settings
 from research.config.settings import Settings, variable
 from research.errors import REFUSED, ConfigError

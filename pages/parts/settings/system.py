@@ -18,7 +18,7 @@ from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research import plugins
-from research.citations.verifiers import CROSS_ENCODER, RULES
+from research.citations.verification import CROSS_ENCODER, RULES
 from research.errors import REFUSED
 from research.ops import disk_usage
 from research.search import embedders

@@ -19,9 +19,10 @@ from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.followup import lost, standing
 from research.models.extractive.places import REGIONAL, usual
 from research.models.extractive.words import readable
+from research.parsing.markup import enclosed
 from research.plugins import tool_of
 from research.protocols.tagged import read_calls
-from research.text import enclosed, language_of, tokens
+from research.text import language_of, tokens
 from research.types import Message
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)

@@ -27,9 +27,10 @@ from research.models.extractive.table_reading import QUERY
 from research.models.extractive.tabular import columns_of
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
+from research.parsing.markup import enclosed
 from research.plugins import tool_of
 from research.protocols.tagged import write_call
-from research.text import clip, enclosed, language_of
+from research.text import clip, language_of
 from research.types import FAILS, Message, Request, Source
 
 DONE = "Nothing more to look up: write what the sources say."

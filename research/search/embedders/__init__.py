@@ -4,18 +4,35 @@ Weights, and torch if needed, are loaded with the first text.  May import `_util
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
-    from research.types import Embedder
+    import numpy as np
+    from numpy.typing import NDArray
+
 
 DEFAULT = "universal"
 """Chosen by measurement: docs/decisions/0002-default-encoder.md."""
 
 _LIBRARY = "sentence-transformers:"
+
+
+class Embedder(Protocol):
+    """A sentence encoder."""
+
+    @property
+    def id(self) -> str:
+        """Stored with every vector, because vectors of different encoders cannot be compared."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return unit vectors, shape (len(texts), dimension)."""
 
 
 def known() -> dict[str, str]:

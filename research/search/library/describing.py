@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from research.search.embedders import Embedder
 from research.search.library.catalogue import TableEntry
 from research.text import clip, content_tokens, has_cjk
-from research.types import Embedder
 from research.web.table import Cell, Column, Table
 from research.web.table_text import number
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
+from research.search.embedders import Embedder
 from research.search.library import catalogue, indexing, listings, ranking, searching, storage
 from research.search.library.catalogue import TableEntry
 from research.search.library.embedding import Embedding
@@ -25,7 +26,7 @@ from research.search.library.kept import KeptPages
 from research.search.library.listings import CollectionInfo, DocumentInfo, Spot
 from research.search.library.quota import DEFAULT_QUOTA, Quota, Usage
 from research.search.library.vectors import Vectors
-from research.types import Embedder, Passage
+from research.types import Passage
 from research.web.readers import FileText
 from research.web.table import Table
 

@@ -8,12 +8,12 @@ from contextlib import suppress
 from research._util.background_thread import Background
 from research.defaults import FACTBOOK
 from research.errors import ConfigError
+from research.search.embedders import Embedder
 from research.search.library.file import LibraryFile
 from research.search.library.indexing import Progress, no_progress
 from research.search.library.kept import WITH_VECTORS
 from research.search.library.storage import OF_EVALUATION
 from research.search.library.vectors import encode_passages
-from research.types import Embedder
 
 _BATCH = 32
 """Passages to encode per commit."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from research.search.embedders import Embedder
 from research.search.library.kept import WITH_VECTORS
-from research.types import Embedder
 
 if TYPE_CHECKING:
     import numpy as np

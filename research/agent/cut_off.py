@@ -1,4 +1,4 @@
-"""Answers that a service cut off at its limit of length: the model is asked to go on, and what stays cut is marked."""
+"""What a service cuts off: prompts, silently; and answers at its limit of length, where the model is asked to go on."""
 
 from __future__ import annotations
 
@@ -12,14 +12,41 @@ from research._util.said import say
 from research.errors import FormatError
 from research.parsing.parsed import LENGTH
 from research.protocols.protocol import CallProtocol
-from research.types import Completion, Reply, ToolSpec
+from research.types import Completion, Reply, ToolSpec, Usage
 
+CUT_TO_TOKENS = 1000
+"""Tokens that a server reads at least when it cuts a prompt: no context is smaller.  One that reports less counts otherwise,
+or only what it had not read before."""
 _REPEATED = 400
 """Most characters at a seam that are compared."""
 _BEGUN_AGAIN = 60
 """Characters by which a model that writes its answer again, instead of going on, is recognised."""
 _THOUGHTS = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.S)
 _ANSWER = re.compile(r"\s*<answer>\s*")
+
+
+class CutPrompts:
+    """What the servers of a run's models report to have read of its prompts, which shows that one was cut."""
+
+    def __init__(self, *, found: bool) -> None:
+        self.found = found
+        """Whether a server has cut a prompt of the run."""
+        self._counting_otherwise: set[str] = set()
+
+    def notice(self, model: str, usage: Usage | None, sent: int) -> str:
+        """Return what to say of a server that has read far less than was sent; empty if it has not, or counts otherwise."""
+        read = usage.prompt_tokens if usage and not usage.estimated else 0
+        if not read or 2 * read >= sent:
+            return ""
+        if read < CUT_TO_TOKENS:
+            self._counting_otherwise.add(model)
+        if model in self._counting_otherwise:
+            return ""
+        self.found = True
+        return (
+            f"{model} reports that it read {read:,} of about {sent:,} tokens: its server has probably cut the prompt. "
+            "Give it a larger context (for Ollama, OLLAMA_CONTEXT_LENGTH)."
+        )
 
 
 def is_cut_answer(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> bool:

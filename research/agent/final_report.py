@@ -1,11 +1,13 @@
-"""The reports of runs that end without an answer: the cause first, then the model's words as a quotation."""
+"""The report at the end of a run: the answer above an evolving report, or the cause of having none above the model's words."""
 
 from __future__ import annotations
 
 from research import prompts
 from research.agent.run import Run
 from research.citations import cited, without_marks
-from research.text import as_words, clip
+from research.parsing.arguments import as_words
+from research.parsing.report_sections import SECTION, without_plans
+from research.text import clip
 from research.types import Outcome, ToolCall
 
 _LIMITS = {
@@ -17,6 +19,15 @@ _LIMITS = {
 """What each limit is of, in English and Chinese."""
 TRIED = 20
 """Maximum number of calls listed in the report of a run without sources."""
+
+
+def with_answer(answer: str, report: str, language: str) -> str:
+    """Return the facts of the report with the answer above them; empty if the answer contains them all."""
+    facts = without_plans(report).strip()
+    said = {"", *(line.strip() for line in answer.splitlines())}
+    if all(line.strip() in said for line in facts.splitlines() if not SECTION.match(line)):
+        return ""
+    return f"{answer}\n\n{prompts.text('report_heading', language)}\n\n{facts}"
 
 
 def without_sources(run: Run, outcome: Outcome, words: str, ended: Outcome) -> str:
