@@ -492,7 +492,8 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
 
     `context` is the heading above the claim, which may name the subject; `extra` are further words allowed in the claim.
     """
-    measured = {each.unit for each in claim.figures if len(claim.figures) == 1}  # square kilometres are of an area
+    # Square kilometres are of an area, and a percentage is a rate: `Unemployment in Greece is 10.2%`.
+    measured = {"rate" if each.unit == "%" else each.unit for each in claim.figures if len(claim.figures) == 1}
     scope = [cell for cell in cells if cell.label <= words(claim.text) | measured]
     names = mentioned(claim.text, scope) or [
         name for name in mentioned(context, scope) if words(name) >= words(context)

@@ -892,3 +892,19 @@ bought a firm that was founded in 1950 and sold cloth to Norway. The bridge is 6
 def test_a_statement_is_compared_with_the_parts_of_a_longer_sentence(claim: str, status: str) -> None:
     (found,) = check_claim(claim, [Source(1, "library://own/club.md", "club", CLUB)])
     assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Unemployment in France is 7.5%.", "supported"),
+        ("Unemployment in France was 7.3% in 2023.", "supported"),
+        ("Unemployment in France is 9%.", "contradicted"),
+        ("Unemployment in France fell by 7.5%.", "unverified"),
+        ("Youth unemployment in France is 7.5%.", "unverified"),
+        ("Unemployment in France is 7.5 million.", "unverified"),
+    ],
+)
+def test_a_percentage_is_a_rate_without_the_word(claim: str, status: str) -> None:
+    (found,) = check_claim(claim, [FRANCE])
+    assert found.status == status
