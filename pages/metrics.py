@@ -22,7 +22,7 @@ if found:
     figures.above_thresholds(found, bench.settings.alerts)
     left, right = st.columns(2, gap="large")
     with left:
-        figures.endings(found)
+        figures.endings(found, checks)
         charts.endings(found)
     with right:
         figures.times(found)

@@ -208,8 +208,7 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
     }:
         return _Found("contradicted", (because("the source says the opposite"),), denied_by)
     if len(set(figures)) == 1 and not any(contains(page.lines, claim) for page in pages):
-        reason = because("the source has the same words with another figure: {figure}", figure=figures[0])
-        return _Found("contradicted", (reason,), other)
+        return _Found("contradicted", (_other(figures[0]),), other)
     return None
 
 
@@ -223,8 +222,14 @@ def _placed(claim: str, context: Sequence[str], pages: Sequence[_Page]) -> _Foun
     lines = {n: each.sentence.whole or each.sentence.text for n, each in own}
     if said[0]:
         return _Found("supported", (VERBATIM,), lines)
-    reason = because("the source has the same words with another figure: {figure}", figure=said[1])
-    return _Found("contradicted", (reason,), lines)
+    return _Found("contradicted", (_other(said[1]),), lines)
+
+
+def _other(said: str) -> Reason:
+    """Return why a sentence refutes a claim that differs from it in what the sentence says: a figure, or a word."""
+    if said.isalpha() and not has_cjk(said):
+        return because("the source says the opposite")
+    return because("the source has the same words with another figure: {figure}", figure=said)
 
 
 def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:

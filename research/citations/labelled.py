@@ -335,13 +335,23 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     for row in rows:
         heads = [f"{name} {unit}".strip() if own else name for name, own in zip(head, with_unit, strict=True)]
         for cell in _row(source, heads, row):
-            yield replace(cell, line=f"{cell.line}\n{titled}", label=frozenset(), around=around, how=sql)
+            yield replace(
+                cell, line=f"{_told(heads, row, columns)}\n{titled}", label=frozenset(), around=around, how=sql
+            )
     told = [] if any(_figure(row[0]) for row in rows) else [(head[0], tuple(row[0] for row in rows), len(rows))]
     if not any(_figure(cell) for row in rows for cell in row):
         told += [(name, (row[0], cell), 1) for row in rows for name, cell in zip(head[1:], row[1:], strict=False)]
     for name, names, many in told:  # a list, and the texts beside the first one of each row
         line, label = f"{name}: {'; '.join(names)}\n{titled}", words(name.replace("_", " ")) - unnamed()
         yield Cell(source.n, line, names, label, around, _count(many), how=sql)
+
+
+def _told(head: Sequence[str], row: Sequence[str], columns: Sequence[str]) -> str:
+    """Return a row of a result as people say it: where columns side by side were made rows, `12月: 3300`."""
+    held = {cell for cell in row if cell in [_UNIT.sub("", each).strip() for each in columns]}
+    (of,) = held if len(held) == 1 else ("",)
+    pairs = [(of if of and _figure(cell) else name, cell) for name, cell in zip(head, row, strict=False) if cell]
+    return "; ".join(f"{name}: {cell}" for name, cell in pairs if not of or cell != of)
 
 
 def _called(name: str, columns: Sequence[str]) -> str:
@@ -495,7 +505,8 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
 
     `context` is the heading above the claim, which may name the subject; `extra` are further words allowed in the claim.
     """
-    measured = {each.unit for each in claim.figures if len(claim.figures) == 1}  # square kilometres are of an area
+    # Square kilometres are of an area, and a percentage is a rate: `Unemployment in Greece is 10.2%`.
+    measured = {"rate" if each.unit == "%" else each.unit for each in claim.figures if len(claim.figures) == 1}
     scope = [cell for cell in cells if cell.label <= words(claim.text) | measured]
     names = mentioned(claim.text, scope) or [
         name for name in mentioned(context, scope) if words(name) >= words(context)

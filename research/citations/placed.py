@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from research.citations.language import listed, says, unnamed, words
-from research.citations.verbatim import Sentence, Token, dated_tokens, refutes, tokens_of
+from research.citations.verbatim import Sentence, Token, dated_tokens, opposites, refutes, tokens_of
 from research.quantities import quantities
 
 _SEVERAL = re.compile(r"\band\b|[&/,，、和与及]")
@@ -48,7 +48,7 @@ def placed(claim: str, context: Sequence[str], title: str, sentences: Iterable[S
             or ":" in sentence.text
             or "：" in sentence.text
             or len(bare) < _LEAST
-            or not all(each.key in keys or _figure(each) for each in bare)
+            or not all(each.key in keys or _figure(each) or opposites(each.key) & keys for each in bare)
         ):
             continue
         for subject, at in _apart(claim, said, bare):
@@ -72,10 +72,14 @@ def _apart(claim: str, said: Sequence[Token], reading: Sequence[Token]) -> Itera
     for cut in dict.fromkeys((start, len(reading))) if more >= 0 else ():
         both = [(at, at) for at in range(cut)] + [(at + more, at) for at in range(cut, len(reading))]
         apart = [(a, b) for a, b in both if said[a].key != reading[b].key]
-        if not apart or (len(apart) == 1 and all(map(_figure, (said[apart[0][0]], reading[apart[0][1]])))):
+        if not apart or (len(apart) == 1 and _rivals(said[apart[0][0]], reading[apart[0][1]])):
             inner = said[cut : cut + more]
             text = claim[inner[0].end - len(inner[0].text) : inner[-1].end] if inner else ""
             yield text, apart[0] if apart else None
+
+
+def _rivals(one: Token, other: Token) -> bool:
+    return (_figure(one) and _figure(other)) or other.key in opposites(one.key)
 
 
 def _figure(token: Token) -> bool:

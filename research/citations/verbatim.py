@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -15,6 +15,7 @@ from research._util.amounts import SCALES
 from research._util.glossary import coverage
 from research._util.sentences import sentences_of, unwrapped
 from research.citations.language import listed, pattern, says, unnamed, words
+from research.citations.parts import parts
 from research.quantities import quantities
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -45,6 +46,7 @@ _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
 _BEGIN = 5
 """Characters by which an article at the beginning is seen."""
+_OPPOSITES = (("accepted", "rejected"), ("allowed", "forbidden"), ("rise", "fall"), ("won", "lost"))
 _LEAST = 3
 """Words of the shortest sentence that states something."""
 
@@ -165,8 +167,8 @@ def stated(source: Source) -> Iterator[Sentence]:
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence, "", heading, pieces[0])
-                parts = (*_clauses(sentence), *_chinese_clauses(sentence, year))
-                yield from (replace(each, heading=heading, opening=pieces[0]) for each in parts)
+                shorter = (*_clauses(sentence), *_parts(sentence), *_chinese_clauses(sentence, year))
+                yield from (replace(each, heading=heading, opening=pieces[0]) for each in shorter)
                 if translated := coverage(sentence):
                     yield Sentence(translated, sentence)
                 first, _, more = sentence.partition("; ")
@@ -195,6 +197,14 @@ def _clauses(sentence: str) -> Iterator[Sentence]:
         name = [each.text for each in tokens_of(found[1])]
         for said in found.groups()[1:] if all(each[0].isupper() for each in name[:1] + name[1:-1]) else ():
             yield Sentence(f"{found[1]} {said}", sentence)
+
+
+def _parts(sentence: str) -> Iterator[Sentence]:
+    """Yield the statements that parts of an English sentence make, unless a word in it may take them back."""
+    if not (
+        has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence or reserved(sentence) or says("denied", sentence)
+    ):
+        yield from (Sentence(part, sentence) for part in parts(sentence) if not says("back", part.split()[0]))
 
 
 def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
@@ -261,7 +271,8 @@ def _lines(text: str) -> Iterator[str]:
 
 def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:
     """Yield each sentence that says what a claim says; if it has another number, which refutes the claim, with that."""
-    said = sorted({each.key for each in claim if isinstance(each.key, str) and each.key != "%"}, key=len, reverse=True)
+    keys = {each.key for each in claim if isinstance(each.key, str) and each.key != "%" and not opposites(each.key)}
+    said = sorted(keys, key=len, reverse=True)
     for sentence in sentences if len(claim) >= _LEAST else ():
         for reading in sentence.readings if all(map(sentence.folded.__contains__, said)) else ():
             if len(reading) != len(claim):
@@ -310,13 +321,23 @@ def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
 
 
 def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) -> str:
-    """Return the date at the end of a sentence that differs in it, or its other number if that refutes the claim."""
+    """Return the date at the end of a sentence that differs in it, or its other number or its opposite that refutes a claim."""
     theirs = reading[at]
+    if theirs.key in opposites(mine.key):
+        plain = not (reserved(sentence.text) or sentence.quoted or mine.text in sentence.whole)
+        return theirs.text if plain else ""
     if all(_DATE.fullmatch(str(each.key)) for each in (mine, theirs)):
         last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
         return theirs.text if last and not reserved(sentence.whole or sentence.text) else ""
     elsewhere = mine.text in sentence.whole  # of another part of it, perhaps of another year
     return theirs.text if not elsewhere and _refutes(mine, reading, at, sentence.text) else ""
+
+
+@lru_cache(maxsize=65_536)
+def opposites(word: object) -> frozenset[str]:
+    """Return the words that say the opposite of a word of a claim."""
+    pairs = (*_OPPOSITES, *((other, one) for one, other in _OPPOSITES))
+    return frozenset(each for one, other in pairs if word in listed(one) for each in listed(other))
 
 
 def reserved(text: str) -> bool:

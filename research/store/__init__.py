@@ -48,7 +48,7 @@ class Filters(Struct, frozen=True):
     """Conditions on a list of runs; an empty field matches all runs."""
 
     outcomes: tuple[str, ...] = ()
-    """Outcomes, or `running` for runs without one."""
+    """As in `RunRow.ending`."""
     frameworks: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
@@ -80,6 +80,11 @@ class RunRow(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     """The columns that cannot be read, and have a default here: the run can be exported as it is, and deleted."""
+
+    @property
+    def ending(self) -> str:
+        """Return the outcome: `failed` where an error has paused the run, `running` while there is none."""
+        return "failed" if self.status == "paused" and self.answer else self.outcome or "running"
 
 
 NO_FILTERS = Filters()

@@ -17,7 +17,17 @@ from research.store import NO_FILTERS, Control, Filters, Kind, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
 from research.store.database import apply_migrations, availability, connected, pool
 from research.store.postgres_schema import LOCKED, MIGRATIONS, SchemaConnection, columns
-from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row, starting_with
+from research.store.rows import (
+    COLUMNS,
+    ENDING,
+    LAST,
+    StoredRun,
+    StoredValue,
+    containing,
+    only_match,
+    run_row,
+    starting_with,
+)
 
 _ADD: Final = (
     "INSERT INTO {schema}.runs (id, question, recipe, recipe_hash, framework, context, model, status, answer, "
@@ -135,7 +145,7 @@ class PostgresRunLog(PostgresSchema):
     def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
         wanted: dict[LiteralString, Any] = {
             "(question ILIKE %s OR answer ILIKE %s)": [containing(query)] * 2 if query else (),
-            "COALESCE(outcome, 'running') = ANY(%s)": _array(filters.outcomes),
+            ENDING + " = ANY(%s)": _array(filters.outcomes),
             "framework = ANY(%s)": _array(filters.frameworks),
             "context = ANY(%s)": _array(filters.contexts),
             "model = ANY(%s)": _array(filters.models),

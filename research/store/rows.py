@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, LiteralString
 
 import msgspec
 from msgspec import Meta, Struct
@@ -24,6 +24,10 @@ COLUMNS: Final = (
     "id, question, recipe, status, outcome, created, updated, beat, answer, origin, origin_how, origin_round"
 )
 """The columns that `run_row` takes, in order."""
+ENDING: Final[LiteralString] = (
+    "CASE WHEN status = 'paused' AND answer <> '' THEN 'failed' ELSE COALESCE(outcome, 'running') END"
+)
+"""`RunRow.ending` in SQL."""
 
 
 class StoredRun(Struct, frozen=True):

@@ -17,7 +17,17 @@ from research.events.events import Event, decode
 from research.events.recipe import Recipe
 from research.store import NO_FILTERS, Control, Filters, Kind, RunRow
 from research.store.commits import Batch, CollisionError, Commits, EventRow
-from research.store.rows import COLUMNS, LAST, StoredRun, StoredValue, containing, only_match, run_row, starting_with
+from research.store.rows import (
+    COLUMNS,
+    ENDING,
+    LAST,
+    StoredRun,
+    StoredValue,
+    containing,
+    only_match,
+    run_row,
+    starting_with,
+)
 from research.store.sqlite_file import SqliteFile, placeholders
 
 _CONTROLS = "SELECT control, time FROM controls WHERE run = ? ORDER BY rowid"
@@ -120,7 +130,7 @@ class SqliteRunLog(SqliteFile):
             parameters += [containing(query)] * 2
         defaults = Recipe()
         wanted = {
-            "COALESCE(outcome, 'running')": filters.outcomes,
+            ENDING: filters.outcomes,
             _chosen("framework", defaults.framework): filters.frameworks,
             _chosen("context", defaults.context): filters.contexts,
             _chosen("model", defaults.model): filters.models,

@@ -19,7 +19,7 @@ from research._util.http import base_url, check_key, retry_after
 from research._util.redaction import key_pattern, redact_in_logs
 from research.errors import ToolError
 from research.text import clip
-from research.web.throttling import SYSTEM, AttemptError, Clock, rate_limit_of
+from research.web.throttling import SYSTEM, AttemptError, Clock, rate_limit_of, unreachable
 
 if TYPE_CHECKING:
     import httpx2
@@ -163,10 +163,7 @@ class Remote:
         except httpx2.ConnectError as error:
             if why := refusal(error):
                 raise AttemptError(f"{self.name} cannot be used: {why}; change {self._url_setting}") from error
-            hint = f" and that {self._url_setting} is correct" if self._url_setting else ""
-            raise AttemptError(
-                f"{self.name} cannot be reached ({error}): check that this machine is online{hint}"
-            ) from error
+            raise unreachable(self.name, f" and check {self._url_setting}" if self._url_setting else "") from error
         except httpx2.RequestError as error:
             why = self.mask(str(error)) or type(error).__name__
             raise AttemptError(f"the connection to {self.name} was lost ({why})", retry=True) from error

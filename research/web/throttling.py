@@ -61,6 +61,13 @@ class AttemptError(Exception):
         """Pause the service this long, without another attempt."""
 
 
+def unreachable(name: str, hint: str = "") -> AttemptError:
+    """Return the error for a service that no connection leads to."""
+    return AttemptError(
+        f"{name} cannot be reached: this machine seems to have no network; connect it{hint}, or search the library instead"
+    )
+
+
 class RateLimit:
     """Decides when the next request to a service may start."""
 
@@ -71,6 +78,8 @@ class RateLimit:
         self._lock = threading.Lock()
         self._next = self._paused_until = clock.now()
         self._strikes = 0
+        self._why = ""
+        """What failed before the pause, for those who ask during it."""
 
     def run(self, attempt: Callable[[float], T]) -> T:
         """Call `attempt` with the seconds it may take, and return its result; retry where that may help.
@@ -99,13 +108,8 @@ class RateLimit:
             now = self.clock.now()
             wait = max(self._next - now, 0.0)
             if wait > MAX_WAIT_S:
-                raise ToolError(
-                    say(
-                        "{name} is rate limited; retry in {wait:.0f} s, or use other sources",
-                        name=self._name,
-                        wait=wait,
-                    )
-                )
+                why = self._why if self._paused_until > now else ""
+                raise ToolError(_later(why or say("{name} is rate limited", name=self._name), wait))
             self._next = now + wait + self.interval_s
         if wait:
             self.clock.sleep(wait)
@@ -126,14 +130,19 @@ class RateLimit:
             pause *= 2**self._strikes
             self._strikes = min(self._strikes + 1, 10)
         pause = min(pause, MAX_PAUSE_S)
+        self._why = str(error)
         self._pause(pause)
-        return f"{error}; retry in {pause:.0f} s, or use other sources"
+        return _later(self._why, pause)
 
     def _pause(self, seconds: float) -> None:
         """Start no request for this long."""
         with self._lock:
             self._paused_until = max(self._paused_until, self.clock.now() + seconds)
             self._next = max(self._next, self._paused_until)
+
+
+def _later(why: str, seconds: float) -> str:
+    return say("{why}; retry in {wait:.0f} s, or use other sources", why=why, wait=seconds)
 
 
 _LIMITS: dict[tuple[str, str, Clock], RateLimit] = {}

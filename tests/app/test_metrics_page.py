@@ -6,16 +6,17 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.metrics import reading
 from pages.parts.shared import titles
 from research.config.settings import load
-from research.events.events import RunFinished, RunStarted
+from research.events.events import Event, Paused, RunFinished, RunStarted
 from research.events.recipe import Recipe
 from research.ops.metrics import combined
-from research.store import EVALUATED, RunRow
+from research.store import EVALUATED, Filters, RunRow
 from research.store.sqlite import SqliteStore
 from research.workbench.workbench import Workbench
 from tests.long_run import LongRun, ending, of_round, stamp
@@ -89,6 +90,22 @@ def test_filters_come_from_the_url_and_links_carry_them_to_the_runs(visit: Visit
     assert "outcome=failed" in failed and "framework=iter_research" in failed and "since" not in failed
     app.multiselect[0].set_value([]).run()
     assert tiles(app)["Finished runs"] == "3"
+
+
+def test_as_many_runs_failed_as_the_link_to_them_lists(visit: Visit, home: Path) -> None:
+    add(home, "261121-100000-aaaa", "react", "failed")
+    add(home, "261121-100000-bbbb", "audit", "failed")  # answers no question
+    add(home, "261121-100000-cccc", "react", "tool_errors")
+    store = SqliteStore(home / "workbench.sqlite")
+    events: list[Event] = [RunStarted(question="Q", recipe=Recipe()), Paused(reason="The service is down.")]
+    run, now = "261121-100000-dddd", time.time()
+    store.create(RunRow(run, "Q", Recipe()))
+    store.append([stamp(event, run, seq, now) for seq, event in enumerate(events)])
+    to = next(to for label, to in links(visit(home, "metrics")).items() if label.startswith("Failed: 2"))
+    wanted = parse_qs(to.partition("?")[2])
+    named = Filters(outcomes=tuple(wanted["outcome"]), frameworks=tuple(wanted["framework"]))
+    assert len(store.runs(filters=named)) == 2
+    store.close()
 
 
 def test_runs_of_evaluations_are_measured_only_if_asked_for(visit: Visit, home: Path) -> None:

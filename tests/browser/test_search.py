@@ -49,3 +49,9 @@ def test_every_page_opens_the_search_and_its_results_are_reached_by_keys(fresh: 
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile(f"runs.run={run.run_id}"))
     expect(box).to_have_count(0)
+
+    assert "Evidence" in bench.store.run(run.run_id).answer  # the section that its page leaves out
+    page.keyboard.press("Control+k")
+    box.fill("evidence")
+    page.get_by_role("radio", name="Reports").click()
+    expect(page.get_by_text("Nothing found.")).to_be_visible()

@@ -322,6 +322,10 @@ def test_filters_can_be_combined(store: Store) -> None:
     assert found(outcomes=("running", "answered")) == ["c", "b", "a"]
     assert found(since=20.0) == ["c", "b"]
     assert found("How", models=("openai:x",)) == ["c"]
+    store.append([Paused(run="a", seq=0)])
+    store.append([Paused(run="c", seq=0, reason="The service is down.")])
+    assert [row.ending for row in store.runs()] == ["failed", "answered", "running"]
+    assert (found(outcomes=("failed",)), found(outcomes=("running",))) == (["c"], ["a"])
 
 
 def test_tags_can_be_set_listed_and_filtered_by(store: Store) -> None:

@@ -102,6 +102,24 @@ def test_the_tool_describes_the_tables_that_fit(tool: QueryTool) -> None:
     assert "note: row 6 is a total and is left out" in text
 
 
+@pytest.mark.parametrize(
+    "sql, title",
+    [
+        ("SELECT y_2024 FROM growth WHERE region = 'South'", "growth.csv › South › 2024"),
+        ("SELECT y_2024 - y_2023 AS more FROM growth WHERE region = 'South'", "growth.csv › South"),
+        (
+            "SELECT revenue FROM sales WHERE region = 'North' AND month = '2024-02'",
+            "sales.csv › North, 2024-02 › Revenue",
+        ),
+    ],
+)
+def test_the_cells_of_one_row_are_called_by_its_name_and_that_of_the_column(
+    tool: QueryTool, sql: str, title: str
+) -> None:
+    (passage,) = tool(sql=sql).passages
+    assert passage.title == title
+
+
 def test_a_result_cites_the_cells_it_was_made_from(tool: QueryTool) -> None:
     found = tool(
         sql="SELECT region, SUM(revenue) AS total FROM sales WHERE orders > 10 GROUP BY region ORDER BY total DESC"

@@ -118,7 +118,8 @@ def test_after_spent_credits_a_service_is_not_asked_for_a_while(open_service: Op
         with FakeSearch([reply]) as server:
             service = open_service(name, server.url)
             assert "used up" in failure(service)
-            assert "rate limited; retry in 600 s" in failure(service)
+            again = failure(service)
+            assert "used up" in again and "retry in 600 s" in again
             assert len(server.asked) == 1
 
 
@@ -222,8 +223,16 @@ def test_a_broken_connection_is_retried(name: str, open_service: Open) -> None:
 def test_an_unreachable_service_is_reported(name: str, open_service: Open) -> None:
     with FakeSearch([Reply()]) as server:
         gone = server.url
-    said = failure(open_service(name, gone))
-    assert f"{name} cannot be reached" in said
+    service = open_service(name, gone)
+    assert f"{name} cannot be reached: this machine seems to have no network; connect it" in failure(service)
+    assert failure(service) == failure(service)
+
+
+@pytest.mark.parametrize("name", ["duckduckgo", "tavily"])
+def test_a_machine_without_a_network_is_told_so_each_time(name: str, open_service: Open) -> None:
+    service = open_service(name, "http://no-such-host.invalid")
+    for _ in range(3):
+        assert "this machine seems to have no network" in failure(service)
 
 
 @pytest.mark.parametrize("name", [*OVER_JSON, "arxiv"])

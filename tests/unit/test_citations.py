@@ -153,6 +153,17 @@ def test_a_column_of_text_has_no_unit_and_no_column_the_name_that_a_query_gave_i
     assert found.quote.startswith("port: Gdansk; Average stay (hours): 12")
 
 
+def test_columns_side_by_side_that_a_query_made_rows_keep_their_names() -> None:
+    quote = (
+        "Result of SELECT month, SUM(cost) AS sum_cost FROM (SELECT 'May' AS month, may AS cost FROM t) GROUP BY month\n"
+        "| month | sum_cost |\n| --- | --- |\n| May | 330 |\n| June | 320 |\nRows used: t.csv › A2:C2 (1 row)\n"
+        "| row | Item | May | June |\n| --- | --- | --- | --- |\n| 2 | Rent | 330 | 320 |"
+    )
+    (found,) = check("May has the highest cost: 330 [1].", [Source(1, "library://own/t.csv#A2", "t.csv", quote)])
+    assert found.status == "calculated"
+    assert found.quote == "May: 330\nRows used: t.csv › A2:C2 (1 row)"
+
+
 def test_the_columns_of_a_result_have_their_names_of_the_file() -> None:
     rows = "| region | sum_y_2025 |\n| --- | --- |\n| North | 140 |\nRows used: r.csv › A2:C5 (4 rows)\n"
     quote = (

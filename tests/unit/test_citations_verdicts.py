@@ -840,3 +840,71 @@ def test_a_clause_of_a_chinese_sentence_holds_and_refutes_if_nothing_around_it_c
     claim: str, status: str
 ) -> None:
     assert [each.status for each in check_claim(claim, [REPORT])] == [status]
+
+
+# Parts of longer sentences, and words of opposite meaning
+
+CLUB = """# Harbour Kite Club
+
+Founded in 1987 by two sisters, the club began in a boathouse in Larmouth and moved to the north pier in 1994. The annual
+fee is 85 euros; members under 18 pay 40 euros. The club has 312 members, of whom 47 are juniors.
+
+In March 2023 the board approved the plan for a new hangar. Dogs are allowed on the field from October to April.
+
+The treasurer, Ines Valdor, resigned in June 2024. She was replaced by Tomas Brandt, a retired teacher. The boat, the
+Solveig, was built in 2008 at a yard in Gdansk and carries 640 passengers and 90 cars. Revenue rose to 18 million euros in
+2023, while the profit fell to 2 million euros. Anna Berg and Tom Reid, a lawyer, own 30 percent of the mill. The mill
+bought a firm that was founded in 1950 and sold cloth to Norway. The bridge is 6 feet and 3 inches wide. The rent rose by
+5 percent in 2020 and 2021. The pier was rebuilt in 1990 with money from a lottery, and the school was closed in 2001.
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("The Harbour Kite Club was founded in 1987.", "supported"),
+        ("The club moved to the north pier in 1994.", "supported"),
+        ("The club has 312 members.", "supported"),
+        ("The club has 321 members.", "contradicted"),
+        ("The annual fee of the kite club is 85 euros.", "supported"),
+        ("The annual fee of the kite club is 120 euros.", "contradicted"),
+        ("Members under 18 pay 40 euros.", "supported"),
+        ("Members under 18 pay 85 euros.", "unverified"),
+        ("The board approved the plan for a new hangar.", "supported"),
+        ("The board rejected the plan for a new hangar in March 2023.", "contradicted"),
+        ("Dogs are forbidden on the field from October to April.", "contradicted"),
+        ("Ines Valdor resigned in June 2024.", "supported"),
+        ("Tomas Brandt is a retired teacher.", "supported"),
+        ("The Solveig was built in 2008.", "supported"),
+        ("The Solveig carries 640 passengers.", "supported"),
+        ("The Solveig carries 90 passengers.", "unverified"),
+        ("Revenue rose to 18 million euros in 2023.", "supported"),
+        ("Revenue fell to 18 million euros in 2023.", "unverified"),
+        ("Anna Berg owns 30 percent of the mill.", "unverified"),
+        ("The mill sold cloth to Norway.", "unverified"),
+        ("The mill was founded in 1950.", "unverified"),
+        ("The bridge is 6 feet wide.", "unverified"),
+        ("The rent rose by 5 percent in 2020.", "unverified"),
+        ("The school was rebuilt in 1990.", "unverified"),
+        ("The pier was closed in 2001.", "unverified"),
+    ],
+)
+def test_a_statement_is_compared_with_the_parts_of_a_longer_sentence(claim: str, status: str) -> None:
+    (found,) = check_claim(claim, [Source(1, "library://own/club.md", "club", CLUB)])
+    assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Unemployment in France is 7.5%.", "supported"),
+        ("Unemployment in France was 7.3% in 2023.", "supported"),
+        ("Unemployment in France is 9%.", "contradicted"),
+        ("Unemployment in France fell by 7.5%.", "unverified"),
+        ("Youth unemployment in France is 7.5%.", "unverified"),
+        ("Unemployment in France is 7.5 million.", "unverified"),
+    ],
+)
+def test_a_percentage_is_a_rate_without_the_word(claim: str, status: str) -> None:
+    (found,) = check_claim(claim, [FRANCE])
+    assert found.status == status

@@ -20,7 +20,12 @@ from research.ops.metrics import Day, Figures, by_cell, by_day
 
 COLOURS = ["#3a86b8", "#8b9096"]
 """Legible in both themes; green, amber and red are reserved for outcomes and verdicts."""
-OWN = {"Answered": titles.TINTS[titles.HELD[0]], "Limit reached": "#dba95e", "Stopped": "#b4b9be"}
+OWN = {
+    "Answered": titles.TINTS[titles.HELD[0]],
+    "Limit reached": "#dba95e",
+    "Stopped": "#b4b9be",
+    "Tools failed": "#e39a92",
+}
 """Groups of outcomes whose colour another group has too."""
 LEAST_DAYS = 14
 """Days with a column, even if runs started on fewer."""

@@ -33,7 +33,8 @@ GROUPS: dict[str, tuple[Outcome, ...]] = {
     later("Limit reached"): ("rounds", "tokens", "cost", "time", "loop"),
     later("No answer found"): ("no_evidence",),
     later("Stopped"): ("stopped",),
-    later("Failed"): ("failed", "tool_errors"),
+    later("Tools failed"): ("tool_errors",),
+    later("Failed"): ("failed",),
 }
 """Outcomes grouped as on this page, by title; those of a group have one colour on every page."""
 
@@ -177,10 +178,11 @@ def _row(name: str, found: Times, calls: str = "", failed: str = "") -> list[str
     return [name, calls or f"{found.count:,}", failed, *(map(lasted, (found.p50, found.p90, found.p99)))]
 
 
-def endings(found: Sequence[Figures]) -> None:
-    """Draw the number of runs per outcome, each linking to those runs."""
+def endings(found: Sequence[Figures], checks: int) -> None:
+    """Draw the number of runs per outcome, each linking to those runs; the `checks` of reports are not among them."""
     st.subheader(t("How runs end"), anchor=False)
     outcomes = [each.outcome for each in found]
+    counted = {"framework": sorted({each.framework for each in found})} if checks else {}
     with st.container(key="metrics-endings", horizontal=True, gap="small"):
         for name in titles.ENDINGS:
             if number := sum(each == name for each in outcomes):
@@ -190,7 +192,7 @@ def endings(found: Sequence[Figures]) -> None:
                     n=f"{number:,}",
                     share=f"{number / len(outcomes):.0%}",
                 )
-                st.page_link(RUNS, label=label, query_params=link_parameters(outcome=name), width="content")
+                st.page_link(RUNS, label=label, query_params=link_parameters(outcome=name, **counted), width="content")
 
 
 def cells(found: Sequence[Figures]) -> None:

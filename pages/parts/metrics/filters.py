@@ -87,7 +87,7 @@ def clear() -> None:
     address.put("since", "all")
 
 
-def link_parameters(**more: str) -> dict[str, str | list[str]]:
+def link_parameters(**more: str | list[str]) -> dict[str, str | list[str]]:
     """Return the address parameters that show the measured runs on the Runs page, narrowed by `more`."""
     found: dict[str, str | list[str]] = {}
     for name in ("framework", "model"):

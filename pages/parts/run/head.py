@@ -43,10 +43,10 @@ def state(row: RunRow) -> str:
     """Return the state of a run in a few words."""
     if row.damaged:
         return t("Damaged")
-    if row.outcome:
-        return titles.ending(row.outcome, audit=row.recipe.framework == AUDIT)
+    if row.ending != "running":
+        return titles.ending(row.ending, audit=row.recipe.framework == AUDIT)
     if row.status == "paused":
-        return t("Failed") if row.answer else t("Paused")
+        return t("Paused")
     return t("Interrupted") if is_interrupted(row) else t("Running")
 
 
@@ -54,10 +54,8 @@ def look(row: RunRow) -> tuple[str, str]:
     """Return colour and Material symbol of a run's state."""
     if row.damaged:
         return "red", "broken_image"
-    if row.outcome:
-        return titles.look(row.outcome, audit=row.recipe.framework == AUDIT)
-    if row.status == "paused" and row.answer:  # why it cannot continue
-        return titles.look("failed")
+    if row.ending != "running":
+        return titles.look(row.ending, audit=row.recipe.framework == AUDIT)
     if row.status == "paused" or is_interrupted(row):
         return "orange", "pause_circle"
     return "blue", "pending"

@@ -14,7 +14,9 @@ from pages.parts.run import head
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.words import ago
 from research._util.sentences import sentences
+from research.citations.marks import without_marks
 from research.errors import REFUSED, ToolError
+from research.events.view import RunView, without_quotes
 from research.exports.blocks import content, parse
 from research.store import EVALUATED, Filters, RunRow
 from research.text import clip
@@ -73,20 +75,25 @@ def everything(bench: Workbench, query: str, kinds: Sequence[str], most: int) ->
 
 def _runs(bench: Workbench, query: str, most: int) -> list[Found]:
     rows = [row for row in _rows(bench, query) if _has(row.question, query)]
-    return [_run(row, "run", _excerpt(row.answer, query)) for row in rows[:most]]
+    return [_run(row, "run", _excerpt(_read(row), query)) for row in rows[:most]]
 
 
 def _reports(bench: Workbench, query: str, most: int) -> list[Found]:
     """Return the runs whose report has words that their question lacks."""
     rows = [row for row in _rows(bench, query) if not _has(row.question, query)]
-    return [_run(row, "report", _excerpt(row.answer, query)) for row in rows[:most]]
+    return [_run(row, "report", _excerpt(_read(row), query)) for row in rows[:most]]
 
 
 def _rows(bench: Workbench, query: str) -> list[RunRow]:
     """Return the runs, without those of evaluations, whose question and report have all words."""
     longest = max(query.split(), key=len, default="")
     rows = bench.store.runs(longest, KNOWN, filters=Filters(not_tagged=EVALUATED))
-    return [row for row in rows if _has(f"{row.question}\n{row.answer}", query)]
+    return [row for row in rows if _has(f"{row.question}\n{_words(_read(row))}", query)]
+
+
+def _read(row: RunRow) -> str:
+    """Return the report as the page of the run shows it, without the numbers of its sources, which that page counts anew."""
+    return without_marks(without_quotes(RunView(report=row.answer, outcome=row.outcome)))
 
 
 def _run(row: RunRow, kind: str, excerpt: str) -> Found:

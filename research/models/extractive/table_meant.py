@@ -305,13 +305,9 @@ class Meant:
     def _is_head(self, word: str) -> bool:
         return any(word in column.words for column in self.figures)
 
-    def counting(self) -> re.Match[str] | None:
-        """Return what asks for a number or a share of things."""
-        return COUNTED.search(self.text) or PART_OF.search(self.text)
-
     def noun(self) -> list[str]:
         """Return the words of what is counted: `orders` in `how many orders` and in `the most orders`."""
-        match = self.counting() or MOST_OF.search(self.unlimited)
+        match = counting(self.text) or MOST_OF.search(self.unlimited)
         if match is None:
             return []
         found = next((each for each in match.groups() if each), "")
@@ -335,7 +331,7 @@ class Meant:
 
     def counts(self, words: Sequence[str], group: PColumn | None) -> bool:
         """Return whether the rows are what is counted: they are named by a column, a value or the file."""
-        counted = self.counting()
+        counted = counting(self.text)
         compared = self.degree and not MOST_OF.search(self.unlimited)  # the smallest boat is not the fewest boats
         if counted is None and (compared or not self.ranked() or said.GROWTH.search(self.text)):
             return False
@@ -349,6 +345,11 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def counting(text: str) -> re.Match[str] | None:
+    """Return what asks for a number or a share of things."""
+    return COUNTED.search(text) or PART_OF.search(text)
 
 
 def _title(table: PTable) -> str:

@@ -8,7 +8,7 @@ from research.models.extractive import table_words as said
 from research.models.extractive.similarity import cosine
 from research.models.extractive.table_columns import NEAR, best, same, words_of
 from research.models.extractive.table_degrees import measured
-from research.models.extractive.table_meant import COUNTED, Meant
+from research.models.extractive.table_meant import COUNTED, Meant, counting
 from research.models.extractive.table_nouns import quantity
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import means
@@ -23,7 +23,7 @@ class Measured(Meant):
     def measure(self, words: Sequence[str], group: PColumn | None) -> tuple[PColumn | None, float]:
         """Return the column of figures that the words mean, and how sure that is."""
         columns, noun = self.figures, self.noun()
-        counted = noun and self.counting() and not self._named_by(noun[0])
+        counted = noun and counting(self.text) and not self._named_by(noun[0])
         if counted and (self.names_rows(noun[0]) or self.different()):
             return None, 0.0
         if self.table.by_month:  # no things are counted, but the months in which something is so

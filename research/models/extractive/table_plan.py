@@ -278,7 +278,7 @@ class _Planner(Measured):
             aggregate,
             tuple(self.wide.items()),
             score,
-            self._each(measure, operation, time),
+            _each(self, measure, operation, time),
             said.ABSOLUTE.search(self.text) is not None or said.DIFFERENCE.search(self.text) is not None,
         )  # fmt: skip
 
@@ -294,17 +294,6 @@ class _Planner(Measured):
         if group.type != "text" and mean and per_time(self.text) and not self.ranked():
             return None, support  # the mean per month is that of the months' sums
         return (None if said.DIFFERENCE.search(self.text) else group), support
-
-    def _each(self, measure: PColumn | None, operation: Operation, time: PColumn | None) -> str:
-        """Return the period whose sums are averaged, if the table has several rows for each."""
-        period = per_time(self.text)
-        if operation != "mean" or measure is None or time is None or not added(measure):
-            return ""
-        fits = period == "year" or (
-            period == "month"
-            and (time.type == "month" or (time.type == "date" and len(time.low) >= 7 and "Q" not in time.low))
-        )
-        return period if fits else ""
 
     def _operation(self, measure: PColumn | None, group: PColumn | None) -> tuple[Operation | None, str]:
         text = self.text
@@ -381,6 +370,18 @@ class _Planner(Measured):
         only = self.figures[0] if len(self.figures) == 1 else None
         column = match.column if match else fitting[0] if len(fitting) == 1 else measure or only
         return column, limit.sign
+
+
+def _each(meant: Measured, measure: PColumn | None, operation: Operation, time: PColumn | None) -> str:
+    """Return the period whose sums are averaged, if the table has several rows for each."""
+    period = per_time(meant.text)
+    if operation != "mean" or measure is None or time is None or not added(measure):
+        return ""
+    fits = period == "year" or (
+        period == "month"
+        and (time.type == "month" or (time.type == "date" and len(time.low) >= 7 and "Q" not in time.low))
+    )
+    return period if fits else ""
 
 
 def _near(meant: Measured, plan: Plan, left: Sequence[str]) -> bool:

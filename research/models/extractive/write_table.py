@@ -217,22 +217,13 @@ class _Sentences:
     def _what(self) -> str:
         if self.plan.measure is None:
             return self.w["rows"]
-        name = self._measure()
+        name = _named(self.plan)
         group, counted = self.plan.group, self.rows.count == len(self.rows.rows) and not self.plan.table.by_month
         if self.plan.operation == "rank" and (counted or (group and self.plan.table.unique(group))):
             return name  # the total of one row is its figure
         return self.w[self.plan.aggregate].format(
             m=name, unit="分" if "分" in self.plan.measure.unit + self.question else "值"
         )
-
-    def _measure(self) -> str:
-        """Return the name of the measure; of a column that is a year, what the table is about with the year."""
-        assert self.plan.measure
-        name = self.plan.measure.said
-        if not self.plan.wide or re.search(r"[^\W\d]{2}", name):
-            return name
-        what = _without_year(name, self.plan)
-        return f"{name}{what}" if has_cjk(name) else f"{what} {name}".strip()
 
     def _value(self, cell: str) -> str:
         measure = self.plan.measure
@@ -351,7 +342,7 @@ class _Sentences:
             "n": self.n,
         }
         if self.plan.measure:
-            return [self.w["share"].format(what=self._measure(), **values)]
+            return [self.w["share"].format(what=_named(self.plan), **values)]
         of = self.w["and"].join(self._having(parted(self.plan)[0]))
         has = (_ONE if part == 1 else _SEVERAL)["has"]
         return [_upper(self.w["share_of"].format(of=of, table=self.plan.table.file, has=has, **values))]
@@ -385,7 +376,7 @@ class _Sentences:
         for row in self.rows.rows:
             named = zip(self.rows.columns, row[:-1], strict=False)
             name = self.w["join"].join(self._dated(column, cell) for column, cell in named if cell)
-            lines.append(self.w["cell"].format(name=name, m=self._measure(), value=self._value(row[-1]), n=self.n))
+            lines.append(self.w["cell"].format(name=name, m=_named(self.plan), value=self._value(row[-1]), n=self.n))
         return lines
 
     def _growth(self) -> list[str]:
@@ -421,6 +412,16 @@ class _Sentences:
         others = [each for each in rows if each is not row][:3]
         listed = self.w["join"].join(f"{self._name(each[0])} {tidy(figure(each[-1]) or 0.0)}%" for each in others)
         return [head, *([self.w["next"].format(what=self.w["in_percent"], rows=listed, n=self.n)] if others else [])]
+
+
+def _named(plan: Plan) -> str:
+    """Return the name of the measure; of a column that is a year, what the table is about with the year."""
+    assert plan.measure
+    name = plan.measure.said
+    if not plan.wide or re.search(r"[^\W\d]{2}", name):
+        return name
+    what = _without_year(name, plan)
+    return f"{name}{what}" if has_cjk(name) else f"{what} {name}".strip()
 
 
 def _which(plan: Plan, question: str, w: Mapping[str, str]) -> str:

@@ -67,7 +67,26 @@ def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: 
         url = address(next(iter(fields))) if len(fields) == 1 else FACTBOOK_URL
         return Passage(f"{url}#{hash_of(sql)}", f"World Factbook · {'; '.join(fields) or 'figures'}", "\n".join(lines))
     notes = told(entry.notes.splitlines())
-    return Passage(f"{entry.url}#{_fragment(table.place, cells, sql)}", where, "\n".join(lines), notes=notes)
+    title = _called(entry.file, table, kept[0], positions, result) if exact and len(kept) == 1 else ""
+    url = f"{entry.url}#{_fragment(table.place, cells, sql)}"
+    return Passage(url, title or where, "\n".join(lines), notes=notes)
+
+
+def _called(file: str, table: Table, at: int, positions: Sequence[int], result: SqlResult) -> str:
+    """Return what people call the used cells of a row: `sales.xlsx › Q3 › North › Revenue`; empty if nothing names the row.
+
+    The column is named where it alone has a value of the result.
+    """
+    row, names, alike = table.rows[at], dict[int, str](), list(table.rows)
+    for i, column in enumerate(table.columns):
+        if column.type != "number" and row[i] is not None and (len(alike) > 1 or not names):
+            names[i], alike = written(row[i], column), [each for each in alike if each[i] == row[i]]
+    if len(alike) > 1 or not names:
+        return ""
+    given = {value for values in result.rows for value in values}
+    columns = [table.columns[i].name for i in positions if i not in names and row[i] in given]
+    row_name = clip(", ".join(names.values()), _CELL)
+    return " › ".join(filter(None, [file, table.place, row_name, *(columns if len(columns) == 1 else [])]))
 
 
 def hash_of(sql: str) -> str:

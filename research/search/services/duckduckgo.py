@@ -22,7 +22,7 @@ from research.search.cache import ResultCache
 from research.types import Passage
 from research.web import csl
 from research.web.remote import MAX_BYTES, WAIT_S, Remote, Setting
-from research.web.throttling import SYSTEM, AttemptError, Clock
+from research.web.throttling import SYSTEM, AttemptError, Clock, unreachable
 
 if TYPE_CHECKING:
     from ddgs.engines.duckduckgo import Duckduckgo
@@ -95,10 +95,10 @@ class DuckDuckGo(web.Service):
                 body += piece
                 if len(body) > MAX_BYTES:
                     raise AttemptError(f"duckduckgo sent a page larger than {MAX_BYTES / 1e6:g} MB; use other sources")
+        except (primp.ConnectError, primp.DNSError) as error:
+            raise unreachable("duckduckgo") from error
         except primp.TimeoutError as error:
             raise AttemptError("duckduckgo timed out", retry=True) from error
-        except primp.ConnectError as error:
-            raise AttemptError("duckduckgo cannot be reached; check that this machine is online") from error
         except primp.PrimpError as error:
             raise AttemptError(f"the connection to duckduckgo was lost ({type(error).__name__})", retry=True) from error
         page = body.decode("utf-8", "replace")
