@@ -34,6 +34,7 @@ _CALLED = {
     "median": ("Median ", "中位"),
 }
 """What is said of a column, in English and Chinese, of which a query calculates the sum, the mean and so on."""
+_DAY = re.compile(r"[-']\d\d-\d\d$")
 _OF_MONTH = re.compile(r"(?<!\d)1?\d月")
 _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
@@ -586,7 +587,9 @@ def _returned(
     for cell in chosen:
         own = cell.line if _MONTH.search(cell.line) else cell.around  # a row with a month is of no other one
         others = set(_OF_MONTH.findall(cell.written)) - set(months)
-        if others or not all(month in own for month in months) or not set(map(str, claim.years)) <= words(cell.around):
+        days = f"{cell.line} {cell.how}"  # the rows that a query used have others
+        held = all(month in (days if _DAY.search(month) else own) for month in months)
+        if others or not held or not set(map(str, claim.years)) <= words(cell.around):
             return None
     accepted = accounted(claim, chosen, extra | spoken("query", "rise", "high", "low", "compared"))
     return Match(tuple(figures), tuple(chosen), (True,) * len(chosen)) if chosen and accepted else None
