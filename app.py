@@ -11,7 +11,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from pages.parts.search import box
-from pages.parts.shared import account, files, guard, home, language, routes, undo
+from pages.parts.shared import account, frame_words, guard, home, language, routes, undo
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from research.errors import StoreUnavailable
@@ -25,7 +25,7 @@ else:
     st.set_page_config(page_icon=IMAGES / "icon.svg", layout="wide")
     for sheet in ("style", "account", "metrics", "evaluate"):
         st.html(Path(__file__).parent / "pages" / f"{sheet}.css")
-    st.html(files.style())
+    st.html(frame_words.style())
     st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
     with st.container(key="outage"):  # style.css shows it instead of Streamlit's advice to developers
         st.html(f"<p>{t('The server does not answer. This page goes on by itself as soon as it does.')}</p>")

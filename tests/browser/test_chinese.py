@@ -139,3 +139,16 @@ def test_a_change_of_language_leaves_open_what_was_opened(
     expect(page.locator("details[open] summary").filter(has_text=name)).to_be_visible()
     page.get_by_text("中", exact=True).click()
     expect(page.locator("details[open] summary").filter(has_text=zh(name))).to_be_visible()
+
+
+def test_the_words_of_the_frame_are_chinese(app: App, page: Page, zh: Words) -> None:
+    page.goto(app.url)
+    settle(page)
+    page.get_by_test_id("stMainMenuButton").click()
+    shown = "each => getComputedStyle(each, '::after').content.slice(1, -1)"
+    for place, word in (("theme-System", "System"), ("theme-Dark", "Dark"), ("print", "Print")):
+        item = page.get_by_test_id(f"stMainMenuItem-{place}")
+        label = item if place.startswith("theme") else item.get_by_test_id("stMainMenuItemLabel")
+        expect(label).to_have_css("font-size", "0px")
+        assert label.evaluate(shown) == zh(word)
+    assert page.locator("a[href='#stMain']").evaluate(shown) == zh("Skip to main content")

@@ -1,19 +1,13 @@
-"""Choosing files: Streamlit's own words there are English in every language, so ours stand in their place."""
+"""Choosing files."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
 from pages.parts.shared.language import t
-
-
-def style() -> str:
-    """Return the style that puts our word on the button; `style.css` hides Streamlit's."""
-    return f"<style>:root {{ --choose-files: {json.dumps(t('Choose files'), ensure_ascii=False)}; }}</style>"
 
 
 def pick(label: str, kinds: Sequence[str], most_mb: int, **options: Any) -> Any:
