@@ -351,13 +351,15 @@ def reserved(text: str) -> bool:
 def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     """Return whether a sentence that differs in one number refutes the claim.
 
-    The number counts or measures something: it is no year, no part of a name, and neither rounds the other.
+    The number counts or measures something, or is the year at the end of what happens once: it is no other year, no part
+    of a name, and neither rounds the other.
     """
     theirs = reading[at]
     if not (isinstance(mine.key, Decimal) and isinstance(theirs.key, Decimal)) or reserved(text):
         return False
     before, behind = (reading[at - 1].text if at else "", reading[at + 1].text if at + 1 < len(reading) else "")
     year = all(re.fullmatch(r"[12]\d{3}", each.text) for each in (mine, theirs)) and not has_cjk(behind)
+    once = year and before == "in" and not behind and says("once", text)
     scaled = theirs.text[-1:].isalpha() and mine.text[-1:].isalpha()  # `412 million`
     money = any(each.unit and each.start < theirs.end - len(theirs.text) < each.end for each in quantities(text))
     named = (
@@ -368,8 +370,11 @@ def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     large = min(mine.key, theirs.key) >= _LARGE and behind[:1].islower()
     unit = money or bool(unit_at(text, theirs.end)[0]) or before in tuple("$€£¥")
     written = re.sub(r"\D", "", mine.text) != re.sub(r"\D", "", theirs.text)  # 1.234 may be 1,234
-    counted = unit or large or scaled or behind.endswith("s") or behind in listed("population") or has_cjk(behind)
-    return counted and written and not (year or named or rounds(mine.key, theirs.key) or rounds(theirs.key, mine.key))
+    counted = (
+        once or unit or large or scaled or behind.endswith("s") or behind in listed("population") or has_cjk(behind)
+    )
+    rounded = not once and (rounds(mine.key, theirs.key) or rounds(theirs.key, mine.key))
+    return counted and written and not ((year and not once) or named or rounded)
 
 
 def rounds(one: Decimal, other: Decimal) -> bool:

@@ -863,6 +863,8 @@ bought a firm that was founded in 1950 and sold cloth to Norway. The bridge is 6
     ("claim", "status"),
     [
         ("The Harbour Kite Club was founded in 1987.", "supported"),
+        ("The Harbour Kite Club was founded in 1990.", "contradicted"),
+        ("The club moved to the north pier in 1990.", "unverified"),  # it may have moved twice
         ("The club moved to the north pier in 1994.", "supported"),
         ("The club has 312 members.", "supported"),
         ("The club has 321 members.", "contradicted"),
