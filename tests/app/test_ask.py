@@ -71,8 +71,8 @@ def test_a_first_visit_offers_one_button_and_describes_the_run(visit: Visit, hom
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Start"]
     assert app.title[0].value == "What do you want to know?"
     assert app.text_area(key="question").value == ""
-    assert "**ReAct** with Full history · extractive (offline)" in texts(app)
-    (estimate,) = (each for each in app.caption if "Offline" in each.value)
+    assert "**ReAct** with Full history · Offline model" in texts(app)
+    (estimate,) = (each for each in app.caption if each.value.startswith("Offline"))
     assert estimate.value == "Offline · usually a few seconds · free"
     assert "2–31 model calls" in estimate.help
     assert presets(app).value is None
@@ -323,7 +323,7 @@ def test_where_a_key_is_missing_the_models_that_can_be_used_are_one_click_away(v
     app.session_state["known-models"] = ["openai:gpt-4o"]
     app.run()
     app.selectbox(key="model").select("openai:gpt-4o").run()
-    assert [each.label for each in app.get_by_key("instead").button] == ["near:m", "the offline model"]
+    assert [each.label for each in app.get_by_key("instead").button] == ["near:m", "Offline model"]
     app.button(key="instead-extractive").click().run()
     assert not app.exception
     assert app.selectbox(key=key(app, "model")).value == "extractive"

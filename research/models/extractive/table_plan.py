@@ -48,6 +48,9 @@ _CELLS: dict[Kind, tuple[tuple[str, ...], str]] = {
 """Types of the columns that answer a kind of question, and what the name of one means that no word of it names."""
 
 
+_WHOSE = re.compile(r"\bwhose\b|谁的", re.I)
+
+
 class Plan(Struct, frozen=True):
     """What to calculate from a table."""
 
@@ -207,8 +210,9 @@ class _Planner(Measured):
         if self.strangers() or len(chosen) != 1 or not self.one_row() or self.limits or self.periods:
             return None
         types, meant = _CELLS.get(kind or "name", ((), ""))
+        meant = "owner" if _WHOSE.search(self.text) else meant
         others = [each for each in self.table.columns if each is not chosen[0].column]
-        found = best(self.rest(None), others)
+        found = best([word for word in self.rest(None) if word not in chosen[0].column.words], others)
         alike = [each for each in others if each.type in types and meant and cosine(meant, each.name) >= NEAR]
         column = found.column if found else alike[0] if len(alike) == 1 else None
         if column is None or column.type not in types:
