@@ -121,6 +121,7 @@ def test_what_is_asked_before_a_why_is_answered(bench: Workbench, question: str,
             "The exports of Norway are **$230.882 billion** (2023 est.)",
             "$323.875 billion (2022 est.); $230.882 billion (2023 est.)",
         ),
+        ("Which landlocked country has the most people?", "**Ethiopia** has the largest total population", "Ethiopia"),
         ("非洲哪个国家的面积最大？", "**阿尔及利亚**的总面积在非洲最大", "阿尔及利亚"),
         ("世界上GDP最高的国家是哪个？", "**中国**的实际GDP", "中国"),
     ],
@@ -146,7 +147,7 @@ def test_a_rank_is_the_answer_in_one_line(bench: Workbench, question: str, short
 @pytest.mark.parametrize(
     "question",
     [
-        "Which landlocked countries have more than 20 million people?",
+        "Which mountainous countries have more than 20 million people?",
         "Which developing countries have the highest growth?",
         "Which country in Africa has the fattest people?",
     ],
