@@ -518,6 +518,9 @@ def test_a_word_that_two_columns_share_is_asked_back(bench: Workbench, own_libra
     view = asked(bench, only(folder, LEAGUE), "How many goals did Rangers have?")
     assert view.outcome == "needs_input"
     assert view.answer == "Which is meant: “Goals for (league.csv)” or “Goals against (league.csv)”?"
+    list(bench.engine.resume(view.run, "Goals against (league.csv)", here=True).events())
+    told = fold(bench.store.events(view.run))
+    assert (told.outcome, told.short) == ("answered", "52")
 
 
 @pytest.mark.parametrize(

@@ -36,10 +36,11 @@ class Measured(Meant):
             return by if by[0] else self._of_years(words)
         if noun and (found := self._counted(noun)) is not None:
             return found
-        if has_cjk(self.text):
-            inside = [column for column in columns if column.name and column.name in self.text]
-            if inside:
-                return max(inside, key=lambda column: len(column.name)), 1.0
+        # A name of several words as it stands in the table is not those words by chance: the reply *Goals for*.
+        phrase = has_cjk(self.text)
+        inside = [column for column in columns if column.name in self.text and (phrase or " " in column.said)]
+        if inside:
+            return max(inside, key=lambda column: len(column.name)), 1.0
         when = self.table.times
         if group and when and said.by_time(self.text) and not self.degree:
             found_when = best(words, [*columns, *when])
