@@ -839,6 +839,26 @@ def test_days_shares_of_rows_and_parts_of_names_are_read(
     assert not status or view.citations[0].status == status
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("二季度哪个蜂场出的蜜最多？", "**大竹沟**的二季度最高：**793**"),
+        ("云雾顶二季度的产量比一季度多多少公斤？", "变化了**312**"),
+        ("所有蜂场二季度一共产了多少公斤蜜？", "合计为**1,293**"),
+        ("柳溪村一共有几户社员？", "共有**2**行"),
+        ("养蜂最多的两个社员是谁？", "何秀兰 149、罗守田 72"),  # their names, not their numbers
+        ("两个柳溪村社员的股金加起来是多少？", "合计为**25,000 元**"),
+    ],
+)
+def test_quarters_households_and_people_are_read_in_chinese(
+    bench: Workbench, own_library: Path, tmp_path: Path, question: str, said: str
+) -> None:
+    yields = "2024年各蜂场季度产蜜量(单位:公斤),,\n蜂场,一季度,二季度\n云雾顶,188,500\n大竹沟,20,793\n"
+    members = "社员编号,姓名,所在村,蜂群数,股金(元)\nQ1,罗守田,柳溪村,72,20000\nQ2,彭大贵,黄泥坳,34,8000\nQ3,何秀兰,柳溪村,149,5000\n"
+    folder = written(tmp_path / "bees", {"产量.csv": yields, "社员名册.csv": members})
+    assert said in asked(bench, folder, question).answer
+
+
 def test_a_day_is_not_read_from_a_table_of_months(bench: Workbench, own_library: Path, tmp_path: Path) -> None:
     folder = written(tmp_path / "months", {"lines.csv": LINES})
     assert asked(bench, folder, "What did diesel earn on 3 March?").outcome == "no_evidence"

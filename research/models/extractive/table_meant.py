@@ -362,9 +362,10 @@ def titled(table: PTable) -> list[str]:
 
 
 def _persons(table: PTable) -> list[PColumn]:
-    """Return the columns of text that name people."""
-    texts = table.of_type("text")
-    return [each for each in texts if _PERSON.search(each.name) or cosine("person name", each.said.lower()) > 0.3]
+    """Return the columns of text that name people, their names before their numbers."""
+    near = {each: cosine("person name", each.said.lower()) for each in table.of_type("text")}
+    found = [each for each in near if _PERSON.search(each.name) or near[each] > 0.3]
+    return sorted(found, key=lambda each: (not _PERSON.search(each.name), -near[each]))
 
 
 def _undated(when: Sequence[Period], table: PTable) -> Sequence[Period]:

@@ -24,7 +24,7 @@ class Measured(Meant):
         """Return the column of figures that the words mean, and how sure that is."""
         columns, noun = self.figures, self.noun()
         counted = noun and counting(self.text) and not self._named_by(noun[0])
-        if counted and (self.names_rows(noun[0]) or self.different()):
+        if counted and noun[0] not in UNITS and (self.names_rows(noun[0]) or self.different()):
             return None, 0.0
         if self.table.by_month:  # no things are counted, but the months in which something is so
             if noun[:1] == ["month"]:
@@ -59,9 +59,9 @@ class Measured(Meant):
 
     def _of_years(self, words: Sequence[str]) -> tuple[PColumn | None, float]:
         """Return the measure of a table with a column for each year: that of the years, or another one."""
-        own = [*words_of(self.kind), *self.head]
+        own, title = [*words_of(self.kind), *self.head], self.table.title if has_cjk(self.text) else ""
         named = (
-            [word for word in (*words, *self.noun()[:1]) if any(means(word, each) for each in own)]
+            [word for word in (*words, *self.noun()[:1]) if word in title or any(means(word, each) for each in own)]
             or self.kind
             and self.kind in self.text
         )

@@ -17,7 +17,7 @@ _NUMBERS = {
     )
     for word in words.split()
 }
-CLASSIFIERS = "个样套家位座种所条名款门支些本部台辆张件项只间栋场次届类队层笔份"
+CLASSIFIERS = "个户样套家位座种所条名款门支些本部台辆张件项只间栋场次届类队层笔份"
 """Chinese words between a number and what it counts."""
 _COUNT = rf"(\d+|{'|'.join(_NUMBERS)})"
 MOST = re.compile(
