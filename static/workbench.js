@@ -515,7 +515,7 @@ const COMPOSING = 229; // what Safari says of the Enter that ends a composition
 function send(box) {
   const sheet = box.tagName === "TEXTAREA" && box.closest(".st-key-composer, [data-testid='stForm']:has([class*='st-key-follow-up-'])");
   const button = sheet && sheet.querySelector(".st-key-start button, [data-testid='stFormSubmitButton'] button");
-  if (!button || !window.matchMedia("(pointer: fine)").matches) return false;
+  if (!button || window.matchMedia("(pointer: coarse)").matches) return false;
   box.blur(); // so that Streamlit has the text, as before a click
   button.click();
   box.focus({ preventScroll: true });

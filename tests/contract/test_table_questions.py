@@ -810,6 +810,22 @@ def test_what_a_table_says_without_one_word_is_shown_but_no_answer(
     assert ("No table accounts for “castrated”" in view.answer) == bool(said)
 
 
+BOUGHT = "supplier,material,amount (€)\nKugler,Plaster,300\nKugler,Straw,200\nSkagby,Plaster,250\nSkagby,Batch,90\nOvntek,Batch,400\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which material supplier got the most money?", "**Kugler**"),  # the last noun is asked for
+        ("Which material got the most money?", "**Plaster**"),
+    ],
+)
+def test_of_two_nouns_the_last_is_asked_for(
+    bench: Workbench, own_library: Path, tmp_path: Path, question: str, said: str
+) -> None:
+    assert said in asked(bench, written(tmp_path / "bought", {"bought.csv": BOUGHT}), question).answer
+
+
 YARD = (
     "boat,pontoon,length (m),shore power,arrived\nTern,Heron,8,Yes,2024-02-24\nGull,Heron,9,No,2024-03-01\n"
     "Knot,Dunlin,7,Yes,2024-03-02\nCoot,Dunlin,11,No,2024-09-01\nRuff,Heron,6,No,2024-09-02\n"
@@ -826,7 +842,9 @@ LINES = "income line,Jan,Feb,Mar\nDiesel sales,679,792,1087\nLaundry and showers
         ("How many boats have no shore power?", "**3** rows of yard.csv have shore power No", "calculated"),
         ("What percentage of the boats have shore power?", "2 of the 5 rows", "calculated"),
         ("What share of the boats on Heron have shore power?", "1 of the 3 rows of yard.csv for Heron", "calculated"),
+        ("What share of the income came from diesel?", "**91.62%**", ""),  # of a sum, not of rows
         ("In which month did we earn the most from diesel?", "**March**", "calculated"),
+        ("How much did diesel earn in the first quarter?", "adds up to **2,558**", ""),  # `first` is not the lowest
         ("How much more did the laundry earn in March than in January?", "changed by **36** (56.25%)", ""),
     ],
 )

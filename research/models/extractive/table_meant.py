@@ -52,7 +52,8 @@ COUNTED = re.compile(
     re.I,
 )
 PART_OF = re.compile(
-    r"\b(?:percent(?:age)?|share|proportion|fraction) of (?:(?:all|the|our|its) )*(?P<what>[^\W\d_].*)|"
+    r"\b(?:percent(?:age)?|share|proportion|fraction) of (?:(?:all|the|our|its|\d+) )*(?:[^\W\d_]+ )?(?P<what>[^\W\d_]+)"
+    r"(?=\s+(?:are|were|is|was|have|has|had|come|came|go|went|in|on|at|by|for|from|with|that|who|which)\b|\W*$)|"
     r"占(?:全部|所有|全体|总)?(?P<zh>[^\W\d_的]{1,6}?)(?:总数|数)?的",
     re.I,
 )
@@ -81,7 +82,7 @@ _SEASON = frozenset(
 )
 
 
-def _blanked(text: str, spans: Sequence[said.Limit]) -> str:
+def _blanked(text: str, spans: Sequence[said.Limit | Period]) -> str:
     """Return a text with these parts replaced by spaces."""
     found = list(text)
     for each in spans:
@@ -118,8 +119,8 @@ class Meant:
         """What the columns of a table with a column for each year are about: `sales` for `2023 sales`."""
         self.wide = self._wide()
         self.against = self._against()
-        self.unlimited = _blanked(self.text, [*self.limits, *(limit for _, limit in self.against)])
-        """The question without its limits: `more than` ranks nothing."""
+        self.unlimited = _blanked(self.text, [*self.limits, *(limit for _, limit in self.against), *self.periods])
+        """The question without its limits and times: `more than` ranks nothing, nor does `the first quarter`."""
         self.how, self.how_words = how_of(self.text)
         """What is asked for by `how old`, and these words."""
         self.degree = degree_of(self.unlimited)
@@ -237,6 +238,7 @@ class Meant:
             words = [word for word in words_of(plain) if not said.calculates(word) and not is_degree(word)][:4]
             for at, word in enumerate(words):
                 if (found := self._named(word)) and (not at or found[1] == 1):
+                    found, word = _headed(self, plain, words[at:], found)
                     if found[0].type == "date" and said.by_time(self.text):
                         return (key, 0.5) if (key := self.key()) else (None, -1.0)  # the row with this date
                     self.taken = word
@@ -345,6 +347,16 @@ class Meant:
             if any(likeness(word, column) >= NEAR for column in heads):
                 return True
         return False
+
+
+def _headed(
+    meant: Meant, text: str, words: Sequence[str], found: tuple[PColumn, float]
+) -> tuple[tuple[PColumn, float], str]:
+    """Return the column that the last of two nouns side by side names, and the noun: `material supplier`."""
+    if len(words) < 2 or not re.search(rf"\b{words[0]}\w* {words[1]}", text, re.I):
+        return found, words[0]
+    second = meant._named(words[1])
+    return (second, words[1]) if second and second[1] == 1 else (found, words[0])
 
 
 def counting(text: str) -> re.Match[str] | None:

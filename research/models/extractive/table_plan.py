@@ -315,7 +315,8 @@ class _Planner(Measured):
             least = "MIN" if not self._most(measure) else "MAX"
             return "rank", how or (least if dated or not plain or _of_one_row(self, group) else "SUM")
         if measure is None and said.SHARE.search(text):
-            return ("share", "COUNT") if self.found and not group else (None, "")
+            of_rows = self.found and not group and any(map(self.names_rows, self.noun()[:1]))
+            return ("share", "COUNT") if of_rows else (None, "")
         if measure is None:
             return ("count", "COUNT") if COUNTED.search(text) else (None, "")
         pair = {each.column.sql for each in self.found or ()} if len(self.found or ()) == 2 else set()
@@ -467,6 +468,8 @@ _PARTS = re.compile(
 
 def _other_kind(meant: Measured, plan: Plan) -> bool:
     """Return whether the question asks for names and the plan gives figures, or the other way round."""
+    if plan.many > 1 and plan.operation in ("max", "min"):
+        return True  # one figure is not `the three most expensive`
     named = plan.operation in ("rank", "list") or (plan.operation == "growth" and plan.group is not None)
     dated = plan.operation == "lookup" and plan.measure is not None and plan.measure.type != "number"
     if NAMES.search(meant.text) and not said.SHARE.search(meant.text):
