@@ -78,10 +78,8 @@ def read(prose: Prose) -> Reading | None:
     stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
     stated = stated and not _otherwise(first, wanted, nowhere) and not _unranked(first, wanted.text)
     stated = stated and not _of_another_year(first, wanted.text) and not _of_others(first, wanted)
-    # A heading adds nothing; and what shares only the names with a question says nothing of what it asks.
+    # A heading adds nothing.
     stated = stated and (kind == "whether" or not keys(first.fact.line) <= wanted.words.keys())
-    said = wanted.asked | wanted.faint
-    stated = stated and not (said and said.isdisjoint(first.held))
     best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
