@@ -35,6 +35,7 @@ _CALLED = {
 }
 """What is said of a column, in English and Chinese, of which a query calculates the sum, the mean and so on."""
 _DAY = re.compile(r"[-']\d\d-\d\d$")
+"""Matches the day at the end of a date, as a query has it."""
 _OF_MONTH = re.compile(r"(?<!\d)1?\d月")
 _BULLETS = "-•· "
 _AGGREGATE = re.compile(r"\b(?:SUM|AVG|COUNT|MEDIAN|MIN|MAX|TOTAL)\s*\(|[-+*/]", re.I)
@@ -332,13 +333,12 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
     for word, many in product(("row", "行"), (len(used) - 2, len(rows))):
         yield Cell(source.n, titled, (), frozenset([word]), around, _count(many), how=sql)
     with_unit = [any(_figure(row[at]) for row in rows) and "percent" not in name for at, name in enumerate(head)]
-    head = tuple(_called(name, columns) for name in head)
+    own = [_UNIT.sub("", each).strip() for each in columns]
+    head = tuple(_called(name, own) for name in head)
     for row in rows:
-        heads = [f"{name} {unit}".strip() if own else name for name, own in zip(head, with_unit, strict=True)]
-        for cell in _row(source, heads, row):
-            yield replace(
-                cell, line=f"{_told(heads, row, columns)}\n{titled}", label=frozenset(), around=around, how=sql
-            )
+        heads = [f"{name} {unit}".strip() if united else name for name, united in zip(head, with_unit, strict=True)]
+        line = f"{_told(heads, row, own)}\n{titled}"
+        yield from (replace(c, line=line, label=frozenset(), around=around, how=sql) for c in _row(source, heads, row))
     told = [] if any(_figure(row[0]) for row in rows) else [(head[0], tuple(row[0] for row in rows), len(rows))]
     if not any(_figure(cell) for row in rows for cell in row):
         told += [(name, (row[0], cell), 1) for row in rows for name, cell in zip(head[1:], row[1:], strict=False)]
@@ -348,17 +348,23 @@ def _results(source: Source, lines: Sequence[str]) -> Iterator[Cell]:
 
 
 def _told(head: Sequence[str], row: Sequence[str], columns: Sequence[str]) -> str:
-    """Return a row of a result as people say it: where columns side by side were made rows, `12月: 3300`."""
-    held = {cell for cell in row if cell in [_UNIT.sub("", each).strip() for each in columns]}
+    """Return a row of a result as people say it: where columns side by side were made rows, `12月: 3300`.
+
+    `columns` are the names of those that the query used, without their units.
+    """
+    held = {cell for cell in row if cell in columns}
     (of,) = held if len(held) == 1 else ("",)
     pairs = [(of if of and _figure(cell) else name, cell) for name, cell in zip(head, row, strict=False) if cell]
     return "; ".join(f"{name}: {cell}" for name, cell in pairs if not of or cell != of)
 
 
 def _called(name: str, columns: Sequence[str]) -> str:
-    """Return what people call a column of a result, by its name in the file: `Average units sold` for `avg_units_sold`."""
+    """Return what people call a column of a result, by its name in the file: `Average units sold` for `avg_units_sold`.
+
+    `columns` are the names of those that the query used, without their units.
+    """
     how, _, column = name.partition("_") if name.partition("_")[0] in _CALLED else ("", "", name)
-    files = {_plain(own): own for own in (_UNIT.sub("", each).strip() for each in columns)}
+    files = {_plain(own): own for own in columns}
     found = files.get(_plain(column)) or files.get(_plain(column.removeprefix("y_")))  # 2024 is `y_2024` in SQL
     if not how:
         return found or name

@@ -212,10 +212,13 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter], table: PTable) 
     rows = table.unique(column) or table.by_month
     for match, stems in words:
         word = match.group()
-        begun = [each for each in column.values if re.match(rf"{word}(?!{_LETTER})", each, re.I if rows else 0)]
-        free = match.start() and not any(each.start < match.end() and match.start() < each.end for each in kept)
         tells = (word.istitle() and len(word) > 2) or (rows and len(word) > _PREFIX and heads.isdisjoint(stems))
-        if tells and free and len(begun) == 1:
+        free = match.start() and not any(each.start < match.end() and match.start() < each.end for each in kept)
+        if not (tells and free):
+            continue
+        begins = re.compile(rf"{word}(?!{_LETTER})", re.I if rows else 0)
+        begun = [each for each in column.values if begins.match(each)]
+        if len(begun) == 1:
             found.append(Filter(column, begun[0], *match.span()))
     return found
 

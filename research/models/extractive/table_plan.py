@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -46,8 +47,6 @@ _CELLS: dict[Kind, tuple[tuple[str, ...], str]] = {
     "name": (("text",), ""),
 }
 """Types of the columns that answer a kind of question, and what the name of one means that no word of it names."""
-
-
 _WHOSE = re.compile(r"\bwhose\b|谁的", re.I)
 
 
@@ -91,7 +90,8 @@ class Doubt(Struct, frozen=True):
     """As people name them: `Goals for (league.csv)`."""
 
 
-def planned(question: str, tables: Sequence[PTable]) -> Plan | Doubt | None:
+@lru_cache(maxsize=32)  # each step of a run asks again
+def planned(question: str, tables: tuple[PTable, ...]) -> Plan | Doubt | None:
     """Return what to calculate, from the table that fits the question best; None if none clearly does.
 
     If none covers the whole question, it is the plan that leaves a word `unread`.

@@ -51,7 +51,7 @@ def _answered(
     evidence: Evidence, question: str, described: Sequence[PTable], acting: bool, near: bool
 ) -> Verdict | None:
     """Return the next step or the answer to a question as it is written."""
-    plan = planned(question, described)
+    plan = planned(question, tuple(described))
     if isinstance(plan, Doubt):
         return Verdict(parse(question), doubt=plan.options)
     return _carried_out(evidence, question, plan, acting) if plan and bool(plan.unread) == near else None
