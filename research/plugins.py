@@ -75,6 +75,8 @@ class ContextStrategy(Entry, frozen=True, kw_only=True):
     """The model sees the evolving report instead of the history."""
     keeps: Function | None = None
     """`(options, rounds) -> int`: how many of the last rounds the next prompt contains in full; None: all."""
+    bound: Function | None = None
+    """`(options) -> int`: the largest prompt that it allows, in tokens; None: as large as the model takes."""
     shows: Function | None = None
     """`(options, per_token) -> HistorySize`: how many tokens of earlier rounds it shows (see `agent.work`)."""
     extra: Function | None = None

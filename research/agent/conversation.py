@@ -64,10 +64,9 @@ class Conversation:
             context.journal.adopted_transcript(question, self._own_protocol) if adopted else Transcript(question)
         )
         self._tokens = tokens.Counter()
-        self._bound = 0
+        strategy = plugins.context.get(recipe.context)
+        self._bound = strategy.bound(strategy.filled(recipe.context_options)) if strategy.bound else 0
         """Largest prompt that the context strategy allows, in tokens; 0: it sets no limit."""
-        self._rounds_shown: set[int] = set()
-        """Rounds whose observations the last composed conversation contains."""
         self._dropped = 0
         """Number of oldest rounds whose observations were dropped because the model refused the prompt as too long."""
         self._windows: dict[str, int] = {}
@@ -115,13 +114,8 @@ class Conversation:
         """The tools that the agent may call: the recipe's, and those that the framework adds."""
         return self._tools
 
-    def head(self, bound: int = 0) -> list[Message]:
-        """Return the system prompt, and the question with earlier findings; every strategy's messages begin with them.
-
-        `bound` is the largest prompt that the strategy allows, in tokens.
-        """
-        self._rounds_shown.clear()
-        self._bound = bound or self._bound
+    def head(self) -> list[Message]:
+        """Return the system prompt, and the question with earlier findings; every strategy's messages begin with them."""
         listing = self.protocol.instructions(self.tools, self.language)
         system = prompts.system(self._prompt, self._calling(), self.language, tools=listing)
         if self._instructions:
@@ -221,13 +215,16 @@ class Conversation:
         if self._written_under.get(index, self._own_protocol) != self.protocol.name:
             interaction = translated(interaction, self.protocol.name)
         if index >= self._dropped:
-            self._rounds_shown.add(index)
             return interaction
         short = tuple(
             msgspec.structs.replace(seen, text=said.translated("(dropped: no room)", self.language))
             for seen in interaction.observations
         )
         return msgspec.structs.replace(interaction, observations=short)
+
+    def _rounds_shown(self, messages: Sequence[Message]) -> int:
+        """Return how many rounds composed messages contain with their observations; the oldest lose these first."""
+        return min(sum(each.role == "assistant" for each in messages), self.transcript.length - self._dropped)
 
     def _drop_older_half(self) -> int:
         """Drop the observations of the older half of the rounds that still have them; return how many rounds lack them.

@@ -222,7 +222,6 @@ class Dialogue(Conversation):
         composed: Composed | Steps[Composed] = entry.function(self, **entry.parse(self.recipe.context_options))
         if isinstance(composed, Generator):
             composed = yield from composed
-        self._bound = composed.bound
         if composed.report:
             yield from self.report(composed.report.text)
             self._write(report_covers=composed.report.covers)
@@ -232,5 +231,5 @@ class Dialogue(Conversation):
 
     def _prompt_of(self, messages: tuple[Message, ...], purpose: str, *, composed: bool) -> Prompt:
         model = self.context.models(self.recipe.model_for(purpose)).name
-        shown = len(self._rounds_shown) if composed else 0
+        shown = self._rounds_shown(messages) if composed else 0
         return Prompt(messages, self.transcript.length, shown, window=self._window(model, composed=composed))

@@ -98,7 +98,7 @@ def _states(statement: Statement, alone: bool) -> bool:
     text = without_marks(statement.text).rstrip("*_ ")
     if re.search(rf"[{_COUNTED}] \d", text) or (text.endswith(_ASKS) and not statement.numbers):
         return False
-    if " | " in text or text.endswith((".", "!", "?", "。", "！", "？")):
+    if statement.row or " | " in text or text.endswith((".", "!", "?", "。", "！", "？")):
         return True
     found = quantities(text)
     for each in reversed(found):

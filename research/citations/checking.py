@@ -14,7 +14,18 @@ from msgspec.structs import replace
 
 from research.citations.closest import closest
 from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, neighbours, per_unit
-from research.citations.labelled import Cell, Match, Told, accounted, cells_of, listed_for, match, mentioned, told
+from research.citations.labelled import (
+    Cell,
+    Match,
+    Told,
+    accounted,
+    cells_of,
+    ending_so,
+    listed_for,
+    match,
+    mentioned,
+    told,
+)
 from research.citations.language import says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_date, match_name, named_by, other_person
@@ -283,8 +294,10 @@ def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
     """Return what labelled lines say of a claim about them; None if it says anything else, or they cannot tell."""
     cells = [listed_for(cell, said.text) for cell in cells]
     found = match(said, cells, context)
-    if found is None:
-        return None
+    if found is None:  # a shorter name of a measure is enough for what its figure confirms, not to refute one
+        found = match(said, ending_so(cells, said), context)
+        if found is None or not all(found.held):
+            return None
     lines = _lines(found.cells)
     compared = _compared(said, found, cells)
     if not all(found.held):

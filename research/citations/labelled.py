@@ -119,7 +119,7 @@ class Cell(Struct, frozen=True):
         round_ = digits.endswith("0") and len(digits.rstrip("0")) > 1 and "." not in claimed.written
         exact = replace(claimed, hedge="") if claimed.hedge == "about" and not round_ else claimed
         share = claimed.unit == "%" and not own.unit and bool(_SHARE.search(self.how))
-        same_unit = claimed.unit == own.unit or share
+        same_unit = claimed.unit in ("", own.unit) or share  # `a median age of 40.8`
         if claimed.limit and not own.hedge:
             return same_points and same_unit and claimed.bounds(own) is True
         return same_sign and same_hedge and same_points and same_unit and exact.states(own)
@@ -505,6 +505,22 @@ def listed_for(cell: Cell, text: str) -> Cell:
     if not both and (wrong or has[1] or not has[0]):
         return cell
     return replace(cell, label=said, names=(cell.names[0], cell.item))
+
+
+def ending_so(cells: Sequence[Cell], claim: Told) -> list[Cell]:
+    """Return the cells whose label a claim gives by its last part alone: `wind` of its heading.
+
+    No other label of a figure in its units has the words.
+    """
+    said, units = words(claim.text), {each.unit for each in claim.figures}
+    alike = [cell for cell in cells if cell.quantity.unit in units]
+    ends = ((cell, words(cell.written.rpartition(",")[2])) for cell in alike if not cell.label <= said)
+    labels = {cell.label for cell in alike}
+    return [
+        replace(cell, label=end)
+        for cell, end in ends
+        if end < cell.label and end <= said and sum(end <= each for each in labels) == 1
+    ]
 
 
 def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozenset[str] = frozenset()) -> Match | None:

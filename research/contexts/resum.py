@@ -16,6 +16,10 @@ from research.plugins import Range, context
 from research.types import Message
 
 
+def _bound(options: Mapping[str, Any]) -> int:
+    return int(options["max_tokens"])
+
+
 def _shows(options: Mapping[str, Any], per_token: float) -> HistorySize:
     # One round more than fits, because the summary is made after the history has become too long.
     room = options["threshold"] * options["max_tokens"]
@@ -33,6 +37,7 @@ def _summaries(options: Mapping[str, Any], history: History) -> list[Call]:
     "ReSum",
     when="Sums up what is old; for ten to thirty rounds.",
     purposes={"summarise": "summariser"},
+    bound=_bound,
     shows=_shows,
     extra=_summaries,
 )
@@ -49,7 +54,7 @@ def resum(
     (arXiv:2509.13313).
     """
     previous = run.transcript.summary
-    unchanged = _composed(run, previous, max_tokens)
+    unchanged = _composed(run, previous)
     covered = previous.covers if previous else 0
     if run.count_tokens(unchanged.messages) <= threshold * max_tokens or run.transcript.length == covered:
         return unchanged
@@ -65,7 +70,7 @@ def resum(
         return unchanged
     if not reply.answer.strip():
         return unchanged
-    return _composed(run, Summary(reply.answer, upto), max_tokens)
+    return _composed(run, Summary(reply.answer, upto))
 
 
 def _brief(run: Run, turns: Sequence[Message], previous: Summary | None) -> list[Message]:
@@ -73,10 +78,10 @@ def _brief(run: Run, turns: Sequence[Message], previous: Summary | None) -> list
     return run.brief("summarise", question=run.question, history=history, previous=earlier)
 
 
-def _composed(run: Run, summary: Summary | None, bound: int) -> Composed:
-    system, question = run.head(bound)
+def _composed(run: Run, summary: Summary | None) -> Composed:
+    system, question = run.head()
     if summary:
         words = f"{question.content}\n\n<previous_research_summary>\n{summary.text}\n</previous_research_summary>"
         question = Message("user", words)
     messages = [system, question, *run.turns(summary.covers if summary else 0)]
-    return Composed(run.without_repeats(messages), summary=summary, bound=bound)
+    return Composed(run.without_repeats(messages), summary=summary)

@@ -58,5 +58,3 @@ class Composed(Struct, frozen=True):
     """A new summary of the oldest rounds."""
     report: Summary | None = None
     """A new evolving report, and how many rounds it covers."""
-    bound: int = 0
-    """Largest prompt that the strategy allows, in tokens; 0: no limit of its own."""

@@ -64,6 +64,12 @@ def test_numbers_that_cite_nothing_are_no_citations() -> None:
     assert pairs(listed) == {("one cites", "https://hall.example/a")}
 
 
+def test_each_cited_cell_of_a_table_is_a_statement() -> None:
+    table = "| Country | Wind | Sun |\n|---|---|---|\n| Norway | 9.2% [1] | 1.3% [1] |\n"
+    report = styles.read(f"{table}\n## References\n[1] A. https://a.example/a\n")
+    assert [each.text for each in report.statements] == ["Norway, Wind: 9.2% [1]", "Norway, Sun: 1.3% [1]"]
+
+
 def test_a_number_without_an_entry_is_a_source_that_is_not_listed() -> None:
     report = styles.read("It grew [1]. It shrank by 4 % [7].\n\n## References\n[1] A. https://a.example/a\n")
     cited = {statement.text: [report.sources[n - 1] for n in statement.numbers] for statement in report.statements}

@@ -910,3 +910,34 @@ def test_a_statement_is_compared_with_the_parts_of_a_longer_sentence(claim: str,
 def test_a_percentage_is_a_rate_without_the_word(claim: str, status: str) -> None:
     (found,) = check_claim(claim, [FRANCE])
     assert found.status == status
+
+
+ENERGY = Source(
+    1,
+    "library://factbook/norway/energy",
+    "Norway · Energy",
+    "Electricity, installed generating capacity: 41.1 million kW (2023 est.)\nElectricity, exports: 17.7 billion kWh (2023 est.)\n"
+    "Electricity generation sources, wind: 9.2% of total installed capacity (2023 est.)\n"
+    "Natural gas, exports: 121.5 billion cubic meters (2023 est.)\nNatural gas, proven reserves: 1.4 trillion cubic meters\n"
+    "Petroleum, proven reserves: 8.1 billion barrels (2021 est.)\nAge of the grid, median: 40.8 years",
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("Norway's installed generating capacity is 41.1 million kW.", "supported"),
+        ("Norway, Wind: 9.2%", "supported"),
+        ("Wind provides 9.2% of Norway's installed capacity.", "supported"),
+        ("Norway's exports are 17.7 billion kWh.", "supported"),
+        ("The median age of the grid of Norway is 40.8.", "supported"),
+        ("Norway's exports are 121.5 billion kWh.", "unverified"),
+        ("Norway's wind speed is 9.2%.", "unverified"),
+        ("Norway's installed generating capacity is 50 million kW.", "unverified"),
+        ("Norway's proven reserves are 8.1 trillion cubic meters.", "unverified"),
+        ("Norway's reserves are 8.1 billion barrels.", "unverified"),
+    ],
+)
+def test_the_last_part_of_a_label_is_enough_if_no_other_label_has_it(claim: str, status: str) -> None:
+    (found,) = check_claim(claim, [ENERGY])
+    assert found.status == status
