@@ -61,10 +61,10 @@ class Schema:
                 f"the memory in the schema {self._schema!r} of DATABASE_URL cannot be used: {' '.join(str(error).split())}"
             ) from error
 
-    def rows(self, query: LiteralString, *parameters: Any, binary: bool = False) -> list[TupleRow]:
+    def rows(self, query: LiteralString, *parameters: Any) -> list[TupleRow]:
         """Execute a statement and return its rows; `{s}` in it is replaced by the schema."""
         with self._using() as connection:
-            cursor = connection.execute(self._composed(query), parameters, binary=binary)
+            cursor = connection.execute(self._composed(query), parameters, binary=True)
             return cursor.fetchall() if cursor.description else []
 
     def many(self, query: LiteralString, parameters: Sequence[Sequence[Any]]) -> list[TupleRow]:
