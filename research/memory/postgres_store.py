@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, LiteralString
+from typing import Any
 
 from research.memory import NO_FILTERS, Entry, Filters
-from research.memory.postgres_tables import Schema
+from research.memory.postgres_tables import MemorySchema
 from research.memory.store import MAX_OCCURRENCES, MemoryStore, rarest
 from research.memory.tsvectors import FIELDS, RANKED, cut, indexed
 from research.text import storable
@@ -25,7 +25,7 @@ class PostgresMemoryStore(MemoryStore):
     _tagged = "tags && ?::text[]"
 
     def __init__(self, url: str, schema: str) -> None:
-        self._schema = Schema(url, schema)
+        self._schema = MemorySchema(url, schema)
 
     def close(self) -> None:
         """Do nothing: other stores of this process share the connections."""
@@ -34,10 +34,10 @@ class PostgresMemoryStore(MemoryStore):
         return self._schema.writing()
 
     def _rows(self, query: str, *parameters: Any) -> list[Any]:
-        return self._schema.rows(_sql(query), *map(_parameter, parameters))
+        return self._schema.rows(query, *map(_parameter, parameters))
 
     def _each(self, query: str, parameters: Sequence[Sequence[Any]]) -> list[Any]:
-        return self._schema.many(_sql(query), parameters)
+        return self._schema.many(query, parameters)
 
     def tags(self) -> list[str]:
         found = self._schema.rows("SELECT DISTINCT unnest(tags) FROM {s}.entries WHERE forgotten IS NULL")
@@ -62,10 +62,10 @@ class PostgresMemoryStore(MemoryStore):
 
         The keys are the words as `tsquery` texts; counting stops just above `MAX_OCCURRENCES`.
         """
-        query: LiteralString = """SELECT query::text,
-                (SELECT count(*) FROM (SELECT 1 FROM {s}.words WHERE tokens @@ query LIMIT %s) AS first),
+        query = """SELECT query::text,
+                (SELECT count(*) FROM (SELECT 1 FROM {s}.words WHERE tokens @@ query LIMIT ?) AS first),
                 (SELECT coalesce(max(number) - min(number) + 1, 0) FROM {s}.words)
-            FROM (SELECT DISTINCT plainto_tsquery(%s::regconfig, word) AS query FROM unnest(%s::text[]) AS word) AS asked
+            FROM (SELECT DISTINCT plainto_tsquery(?::regconfig, word) AS query FROM unnest(?::text[]) AS word) AS asked
             WHERE numnode(query) > 0"""
         rows = self._schema.rows(
             query, MAX_OCCURRENCES + 1, self._schema.words, [" ".join(cut(word)) for word in words]
@@ -81,9 +81,9 @@ class PostgresMemoryStore(MemoryStore):
             rows.append((number, sum(map(len, fields)), *map(" ".join, fields), self._schema.words))
         self._schema.many(
             """INSERT INTO {s}.words (number, length, tokens)
-            SELECT %s, %s, setweight(to_tsvector(config, %s), 'A') || setweight(to_tsvector(config, %s), 'B')
-                || setweight(to_tsvector(config, %s), 'C') || setweight(to_tsvector(config, %s), 'D')
-            FROM (SELECT %s::regconfig AS config) AS own
+            SELECT ?, ?, setweight(to_tsvector(config, ?), 'A') || setweight(to_tsvector(config, ?), 'B')
+                || setweight(to_tsvector(config, ?), 'C') || setweight(to_tsvector(config, ?), 'D')
+            FROM (SELECT ?::regconfig AS config) AS own
             ON CONFLICT (number) DO UPDATE SET length = excluded.length, tokens = excluded.tokens""",
             rows,
         )
@@ -92,17 +92,13 @@ class PostgresMemoryStore(MemoryStore):
         self._rows("DELETE FROM {s}.words WHERE number {any}", numbers)
 
     def _put_vectors(self, encoder: str, vectors: Mapping[int, bytes]) -> None:
-        query: LiteralString = """INSERT INTO {s}.vectors (entry, encoder, vector)
-            SELECT entry, encoders.id, vector FROM {s}.encoders, unnest(%s::bigint[], %s::bytea[]) AS new (entry, vector)
-            WHERE name = %s ON CONFLICT (entry, encoder) DO UPDATE SET id = DEFAULT, vector = excluded.vector"""
+        query = """INSERT INTO {s}.vectors (entry, encoder, vector)
+            SELECT entry, encoders.id, vector FROM {s}.encoders, unnest(?::bigint[], ?::bytea[]) AS new (entry, vector)
+            WHERE name = ? ON CONFLICT (entry, encoder) DO UPDATE SET id = DEFAULT, vector = excluded.vector"""
         self._schema.rows(query, list(vectors), list(vectors.values()), encoder)
 
     def _renew_vectors(self, numbers: Sequence[int]) -> None:
         self._rows("UPDATE {s}.vectors SET id = DEFAULT WHERE entry {any}", numbers)
-
-
-def _sql(query: str) -> str:
-    return query.replace("?", "%s").replace("{any}", "= ANY(%s)")
 
 
 def _parameter(value: Any) -> Any:

@@ -9,13 +9,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from research.errors import StoreUnavailable
 from research.memory import NO_FILTERS, Entry, Filters
 from research.memory.store import MAX_OCCURRENCES, WEIGHTS, MemoryStore, rarest
-from research.store.database import LOCK_WAIT_S, new_migrations, open_sqlite
-from research.text import segment, storable
+from research.store.database import LOCK_WAIT_S, in_sqlite, new_migrations, open_sqlite, sqlite_parameter
+from research.text import segment
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -62,7 +60,7 @@ class SqliteMemoryStore(MemoryStore):
 
     def _rows(self, query: str, *parameters: Any) -> list[Any]:
         with self._using(self._lock):
-            return self._db.conn.execute(_sql(query), [*map(_parameter, parameters)]).fetchall()
+            return self._db.conn.execute(in_sqlite(query), [*map(sqlite_parameter, parameters)]).fetchall()
 
     def _each(self, query: str, parameters: Sequence[Sequence[Any]]) -> list[Any]:
         return [row for values in parameters for row in self._rows(query, *values)]
@@ -83,8 +81,8 @@ class SqliteMemoryStore(MemoryStore):
             # The plus keeps SQLite from searching the index once per entry; `bm25` then scores only the matching ones.
             query = f"""SELECT rowid FROM words WHERE words MATCH ?
                 AND +rowid IN (SELECT number FROM entries WHERE {where}) ORDER BY {_BM25} LIMIT ?"""
-            values = [_any(words), *map(_parameter, parameters), limit]
-            return [number for (number,) in self._words.execute(_sql(query), values)]
+            values = [_any(words), *map(sqlite_parameter, parameters), limit]
+            return [number for (number,) in self._words.execute(in_sqlite(query), values)]
 
     def _rarest(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
         counted = "SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ?)"
@@ -111,19 +109,6 @@ class SqliteMemoryStore(MemoryStore):
             "REPLACE INTO vectors (entry, encoder, vector) SELECT entry, encoder, vector FROM vectors WHERE entry = ?"
         )
         self._db.conn.executemany(query, [(number,) for number in numbers])
-
-
-def _sql(query: str) -> str:
-    # A list is one parameter, because SQLite limits the number of parameters.
-    return query.replace("{s}", "main").replace("{any}", "IN (SELECT value FROM json_each(?))")
-
-
-def _parameter(value: Any) -> Any:
-    """Return a list as JSON.  A word with NUL is left out: none is stored, and SQLite would truncate it."""
-    if not isinstance(value, list):
-        return value
-    kept = [storable(each) if isinstance(each, str) else each for each in value if "\0" not in str(each)]
-    return msgspec.json.encode(kept).decode()
 
 
 def _any(words: Iterable[str]) -> str:
