@@ -61,9 +61,9 @@ class Exchange(Struct, frozen=True):
 class Journal:
     """The part of a run that is already recorded."""
 
-    def __init__(self, events: Iterable[Event] = (), earlier: Earlier | None = None) -> None:
+    def __init__(self, events: Iterable[Event] = ()) -> None:
         self.next_seq = 0
-        self.earlier = earlier
+        self.earlier: Earlier | None = None
         """What a follow-up starts with."""
         self.given: Given | None = None
         """The report that an audit checks."""

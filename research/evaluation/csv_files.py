@@ -15,11 +15,11 @@ from typing import Any, Final
 from research.errors import ConfigError
 from research.evaluation.published import FORMATS, accepted, published
 
-_ASKS: Final = ("question", "prompt", "query", "query_text")
+ASKS: Final = ("question", "prompt", "query", "query_text")
 _LISTS: Final = ("answer", "answers", "gold", "gold_ids", "over")
 _NUMBERS: Final = ("value", "tolerance")
 _OTHERS: Final = ("id", "_id", "kind", "type", "answerable", "unit", "reference", "canary")
-KNOWN: Final = (*_ASKS, *_LISTS, *_NUMBERS, *_OTHERS, *(name for each in FORMATS for name in each.columns))
+KNOWN: Final = (*ASKS, *_LISTS, *_NUMBERS, *_OTHERS, *(name for each in FORMATS for name in each.columns))
 _TRUTH: Final[Mapping[str, bool]] = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -47,16 +47,18 @@ def read_csv(path: Path, text: str) -> list[Mapping[str, Any]]:
     delimiter = max(",;\t", key=lambda each: len(set(_names(lines[0], each)) & set(KNOWN)))
     names = _names(lines[0], delimiter)
     known = published(names)
-    if known is None and not set(names) & set(_ASKS):
+    if known is None and not set(names) & set(ASKS):
         raise ConfigError(f"dataset {path}: the first row names the columns {', '.join(names)}; {accepted()}")
     convert = (lambda where, name, cell: cell) if known else _value
     found: list[Mapping[str, Any]] = []
+    number = 0
     try:
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True):
-            found.append(_record(f"dataset {path}, row {len(found) + 1}", names, row, convert))
+        for number, row in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), 1):
+            if number > 1 and (record := _record(f"dataset {path}, row {number}", names, row, convert)):
+                found.append(record)
     except csv.Error as error:
-        raise ConfigError(f"dataset {path}, row {len(found) + 1} is not CSV: {error}") from error
-    return [record for record in found[1:] if record]
+        raise ConfigError(f"dataset {path}, row {number + 1} is not CSV: {error}") from error
+    return found
 
 
 def _names(line: str, delimiter: str) -> list[str]:
@@ -69,8 +71,8 @@ def _record(where: str, names: list[str], row: list[str], convert: Callable[[str
         raise ConfigError(
             f"{where} has {len(row)} cells for {len(names)} columns; quote a cell that holds the delimiter"
         )
-    cells = {name: cell.strip() for name, cell in zip(names, row, strict=False) if cell.strip()}
-    return cells if where.endswith(", row 1") else {name: convert(where, name, cell) for name, cell in cells.items()}
+    cells = ((name, cell.strip()) for name, cell in zip(names, row, strict=False))
+    return {name: convert(where, name, cell) for name, cell in cells if cell}
 
 
 def _value(where: str, name: str, cell: str) -> Any:

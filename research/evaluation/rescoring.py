@@ -9,12 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research import plugins
-from research.errors import ConfigError
 from research.evaluation.contamination import leaks
 from research.evaluation.plans import Evaluation, Plan, known_plan, results
 from research.evaluation.records import Records, Row
+from research.evaluation.row_exports import view_of
 from research.evaluation.scorers import OWN, Scores, measure
-from research.events.view import fold
 from research.workbench.workbench import Workbench
 
 
@@ -47,12 +46,10 @@ def rescore(bench: Workbench, name: str, scorers: Sequence[str] = ()) -> Rescore
     for key, row in rows.items():
         if not row.done or row.asked not in questions:
             continue
-        try:
-            bench.store.run(row.run)
-        except ConfigError:  # the run was deleted
+        view, question = view_of(bench.store, row), questions[row.asked]
+        if view is None:
             gone.append(row.run)
             continue
-        view, question = fold(bench.store.events(row.run)), questions[row.asked]
         fresh = measure(question, view, plan.corpus.names, wanted)
         found = leaks(view, question) if "leaked" in wanted else row.leaks
         rows[key] = replace(row, scores=_merged(row.scores, fresh, wanted), leaks=found)

@@ -6,9 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
-
-from msgspec import Struct
 
 from research.errors import ConfigError
 from research.evaluation.plans import Evaluation, Plan
@@ -17,21 +16,12 @@ from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Row
 from research.evaluation.scorers import measures
 from research.evaluation.statistics import COSTS, value
-from research.events.view import fold
+from research.events.view import RunView, fold
 from research.store import RunLog
 from research.text import cell
 
-
-class Text(Struct, frozen=True):
-    """What a run says."""
-
-    short: str
-    """The answer in one line, if the question has one."""
-    answer: str
-
-
-Texts = Callable[[Row], Text | None]
-"""Returns what the run of a row says; None if the run is gone."""
+Texts = Callable[[Row], RunView | None]
+"""Returns the run of a row, as `view_of` does."""
 _TEXTS: Final = (
     "id",
     "kind",
@@ -47,17 +37,17 @@ _TEXTS: Final = (
 
 
 def texts_of(store: RunLog) -> Texts:
-    """Return the function that reads the answers of saved runs."""
+    """Return the function that reads saved runs."""
+    return partial(view_of, store)
 
-    def read(row: Row) -> Text | None:
-        try:
-            store.run(row.run)
-        except ConfigError:  # the run was deleted; its row stays
-            return None
-        view = fold(store.events(row.run))
-        return Text(view.short, view.answer)
 
-    return read
+def view_of(store: RunLog, row: Row) -> RunView | None:
+    """Return the run of a row; None if it was deleted, which leaves its row."""
+    try:
+        store.run(row.run)
+    except ConfigError:
+        return None
+    return fold(store.events(row.run))
 
 
 def rows_csv(plan: Plan, found: Evaluation, texts: Texts | None = None) -> str:

@@ -88,13 +88,11 @@ def differences(rows: Mapping[str, Sequence[Row]]) -> list[Difference]:
     return found
 
 
-def question_means(
-    rows: Sequence[Row], name: str, of: Callable[[Row, str], float | None] | None = None
-) -> dict[str, float]:
-    """Return the mean of each question's trials, by the question's id; `of` reads a row, by default `value`."""
+def question_means(rows: Sequence[Row], name: str) -> dict[str, float]:
+    """Return the mean of each question's trials, by the question's id."""
     found: dict[str, list[float]] = {}
     for row in rows:
-        if (one := (of or value)(row, name)) is not None:
+        if (one := value(row, name)) is not None:
             found.setdefault(row.question, []).append(one)
     return {asked: fmean(values) for asked, values in found.items()}
 
@@ -119,7 +117,9 @@ def percentile(values: Sequence[float], share: float) -> Figure | None:
 
 
 def value(row: Row, name: str) -> float | None:
-    """Return a measure or a cost of a row, by name."""
+    """Return a measure or a cost of a row, or its `TOKENS`, by name."""
+    if name == TOKENS:
+        return float(row.prompt_tokens + row.completion_tokens)
     found: Any = getattr(row, name) if name in COSTS else row.scores.get(name)
     return None if found is None else float(found)
 

@@ -6,13 +6,13 @@ All quoted text is untrusted and goes through the same functions as in the expor
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from research.compare import Figures, Step, align, differences, figures, sources
 from research.events.view import RunView
 from research.exports.document import STATUSES
-from research.exports.labels import words_of
+from research.exports.labels import Words, words_of
 from research.exports.markdown import front, plain, table
 from research.exports.markdown import markdown as report_of
 from research.store.saved import Comparison, Opinion
@@ -25,59 +25,11 @@ _UNLIKE: Final = {
     "budget": "The runs do not have the same budget: compare with care.",
 }
 _VOTES: Final = {1: "better", 0: "", -1: "worse"}
-_CHINESE: Final = {
-    "The runs were not asked the same question: compare with care.": "各次运行的问题不同，比较时请注意。",
-    "The runs do not have the same budget: compare with care.": "各次运行的预算不同，比较时请注意。",
-    "Deleted since: {runs}.": "此后已删除：{runs}。",
-    "Numbers": "数据",
-    "Run": "运行",
-    "State": "状态",
-    "Rounds": "轮数",
-    "Model calls": "模型调用",
-    "Tool calls": "工具调用",
-    "Tokens in": "读入词元",
-    "Tokens out": "写出词元",
-    "Cost": "费用",
-    "Seconds": "秒",
-    "Sources seen": "所见来源",
-    "Sources cited": "所引来源",
-    "Citations: {status}": "引用：{status}",
-    "Sentences without a source": "没有来源的句子",
-    "Vote": "评价",
-    "Note": "备注",
-    "better": "更好",
-    "worse": "较差",
-    "about {number}": "约 {number}",
-    "unknown": "未知",
-    "Steps": "步骤",
-    "The same query or page stands in one row.": "相同的查询或网页列在同一行。",
-    "answer": "回答",
-    "{number} sources": "{number} 个来源",
-    "not finished": "未完成",
-    "failed": "失败",
-    "Sources": "来源",
-    "In brackets the numbers that a report cites, in parentheses those only seen.": (
-        "方括号为报告所引的编号，圆括号为仅见到的编号。"
-    ),
-    "There is no report.": "没有报告。",
-    "The run failed: {error}": "运行失败：{error}",
-    "running": "运行中",
-    "paused": "已暂停",
-    "waiting_input": "等待回复",
-    "completed": "已完成",
-    "stopped": "已停止",
-}
-
-Say = Callable[..., str]
 
 
 def markdown(comparison: Comparison, views: Sequence[RunView], opinions: Mapping[str, Opinion]) -> str:
     """Return the file.  `views` are the runs that still exist, in the order of their columns."""
-    chinese = language_of(comparison.question) == "zh"
-
-    def say(text: str, **values: object) -> str:
-        return (_CHINESE[text] if chinese else text).format(**values)
-
+    say = Words(language_of(comparison.question))
     parts = [
         front(_head(comparison, views)),
         f"# {plain(clip(' '.join(comparison.question.split()), 200))}",
@@ -102,7 +54,7 @@ def _head(comparison: Comparison, views: Sequence[RunView]) -> dict[str, object]
     }
 
 
-def _doubts(comparison: Comparison, views: Sequence[RunView], say: Say) -> Iterator[str]:
+def _doubts(comparison: Comparison, views: Sequence[RunView], say: Words) -> Iterator[str]:
     """Yield the warnings: why the runs are not comparable, and which runs were deleted."""
     for each in differences(views):
         yield say(_UNLIKE[each])
@@ -111,7 +63,7 @@ def _doubts(comparison: Comparison, views: Sequence[RunView], say: Say) -> Itera
         yield say("Deleted since: {runs}.", runs=", ".join(map(plain, gone)))
 
 
-def _table(views: Sequence[RunView], opinions: Mapping[str, Opinion], say: Say) -> Iterator[str]:
+def _table(views: Sequence[RunView], opinions: Mapping[str, Opinion], say: Words) -> Iterator[str]:
     columns = [figures(view) for view in views]
     given = [opinions.get(view.run) for view in views]
 
@@ -146,7 +98,7 @@ def _table(views: Sequence[RunView], opinions: Mapping[str, Opinion], say: Say) 
     yield _tabular(["", *_names(views)], lines)
 
 
-def _steps(views: Sequence[RunView], say: Say) -> Iterator[str]:
+def _steps(views: Sequence[RunView], say: Words) -> Iterator[str]:
     rows = [["" if step is None else _step(step, say) for step in row] for row in align(views)]
     if rows:
         yield f"## {say('Steps')}"
@@ -154,7 +106,7 @@ def _steps(views: Sequence[RunView], say: Say) -> Iterator[str]:
         yield _tabular(_names(views), rows)
 
 
-def _step(step: Step, say: Say) -> str:
+def _step(step: Step, say: Words) -> str:
     who = "" if step.round.agent == "main" else f"{step.round.agent.removeprefix('main/')}: "
     if step.call is None:
         return f"{who}{say('answer') if step.answers else step.round.purpose}"
@@ -164,7 +116,7 @@ def _step(step: Step, say: Say) -> str:
     return f"{who}{step.tool}: {clip(step.asked, _SHOWN)}{found}{state}"
 
 
-def _sources(views: Sequence[RunView], say: Say) -> Iterator[str]:
+def _sources(views: Sequence[RunView], say: Words) -> Iterator[str]:
     pages = sources(views)
     if not pages:
         return
@@ -178,7 +130,7 @@ def _sources(views: Sequence[RunView], say: Say) -> Iterator[str]:
     yield _tabular(["", *_names(views)], rows)
 
 
-def _report(place: int, view: RunView, say: Say) -> str:
+def _report(place: int, view: RunView, say: Words) -> str:
     """Return the exported report of a run, with its title replaced by the recipe."""
     _, _, alone = report_of(view).partition("\n---\n\n")
     _, _, body = alone.strip().partition("\n\n")

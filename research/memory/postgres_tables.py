@@ -1,84 +1,50 @@
-"""One schema of a Postgres with the tables of a memory: its connections, transactions and statements."""
+"""One schema of a Postgres with the tables of a memory."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, LiteralString
+from typing import TYPE_CHECKING, Final
 
 from research.errors import ConfigError
-from research.store.database import apply_migrations, connected, pool
+from research.store.postgres_schema import Schema
 
 if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.rows import TupleRow
-    from psycopg.sql import Composed
 
 
-class Schema:
-    """Executes statements in one schema.  Raises `ConfigError` without a Postgres, or without the right to use it."""
+class MemorySchema(Schema):
+    """The connections to the tables of a memory.
+
+    Raises `ConfigError` without a Postgres, or without the right to use it.
+    """
 
     def __init__(self, url: str, schema: str) -> None:
-        from psycopg.sql import Identifier
-
-        self._pool = pool(url)
-        self._schema = schema
-        self._name = Identifier(schema)
-        self.words = f"{self._name.as_string()}.words"
+        super().__init__(url, schema, "memory", _STEPS)
+        self.words = f"{self._identifier.as_string()}.words"
         """The text search configuration of the schema."""
-        self._sql: dict[str, Composed] = {}
-        self._transaction = threading.local()
-        """The connection of this thread's transaction."""
-        apply_migrations(self._pool, schema, "memory", _STEPS)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Open a transaction; it waits for other writers of this schema."""
-        with self._using() as connection, connection.transaction():
+        with super().writing():
             # Each statement must see what was committed before it, such as what the last writer did before our lock.
-            connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-            connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"memory {self._schema}"])
-            self._transaction.connection = connection
-            try:
-                yield
-            finally:
-                self._transaction.connection = None
+            self.rows("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            self.rows("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", f"memory {self.name}")
+            yield
 
     @contextmanager
-    def _using(self) -> Iterator[Connection[TupleRow]]:
+    def _connected(self) -> Iterator[Connection[TupleRow]]:
         import psycopg
 
-        current = getattr(self._transaction, "connection", None)
-        if current is not None:
-            yield current
-            return
         try:
-            with connected(self._pool) as connection:
+            with super()._connected() as connection:
                 yield connection
         except psycopg.Error as error:  # the tables are damaged, changed by hand, or no longer ours
             raise ConfigError(
-                f"the memory in the schema {self._schema!r} of DATABASE_URL cannot be used: {' '.join(str(error).split())}"
+                f"the memory in the schema {self.name!r} of DATABASE_URL cannot be used: {' '.join(str(error).split())}"
             ) from error
-
-    def rows(self, query: LiteralString, *parameters: Any, binary: bool = False) -> list[TupleRow]:
-        """Execute a statement and return its rows; `{s}` in it is replaced by the schema."""
-        with self._using() as connection:
-            cursor = connection.execute(self._composed(query), parameters, binary=binary)
-            return cursor.fetchall() if cursor.description else []
-
-    def many(self, query: LiteralString, parameters: Sequence[Sequence[Any]]) -> list[TupleRow]:
-        """Execute a statement for each set of parameters in one exchange; return the first row of each, if any."""
-        with self._using() as connection, connection.cursor() as cursor:
-            cursor.executemany(self._composed(query), parameters, returning=True)
-            return [row for each in cursor.results() if each.description and (row := each.fetchone())]
-
-    def _composed(self, query: LiteralString) -> Composed:
-        from psycopg.sql import SQL
-
-        if query not in self._sql:
-            self._sql[query] = SQL(query).format(s=self._name)
-        return self._sql[query]
 
 
 _STEPS: Final = (

@@ -25,12 +25,12 @@ RANKED: Final = f"""SELECT number FROM (
             SELECT greatest(avg(length), 1)::float8
             FROM (SELECT length FROM {{s}}.words ORDER BY number DESC LIMIT {_RECENT}) AS recent)) AS spread
         FROM {{s}}.words
-        WHERE tokens @@ %s::tsquery {{inside}} OFFSET 0) AS candidates
+        WHERE tokens @@ ?::tsquery {{inside}} OFFSET 0) AS candidates
     ORDER BY (SELECT sum(idf * 2.2 * often / (often + spread))
-        FROM unnest(%s::tsquery[], %s::float8[]) AS each (query, idf),
+        FROM unnest(?::tsquery[], ?::float8[]) AS each (query, idf),
             LATERAL (SELECT {_MAX_WEIGHT} * 1.645 * ts_rank(ARRAY[{_LABELS}]::real[], tokens, query) AS often) AS counted
         ) DESC, number
-    LIMIT %s"""
+    LIMIT ?"""
 """BM25 (Robertson and Zaragoza 2009) with k1 = 1.2 and b = 0.75, for entries that match the first query.
 
 For a single word, 1.645 * `ts_rank` is the weight of its best occurrence plus a fraction of each other one; to count

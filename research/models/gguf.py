@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from research._util import decoding
 from research.errors import ConfigError, ProviderError
+from research.models.chat_reply import Chunk, Reply
+from research.models.failures import problem_in
 from research.models.host import Host
 from research.models.llama import form
 from research.models.llama.loaded import grammar_of, load
 from research.plugins import provider
+from research.text import clip
 from research.types import Completion, Delta, Model, Request, Usage
 
 CONTEXT = 8192
@@ -49,23 +53,20 @@ class GgufModel:
         `ProviderError`.
         """
         longest = min(request.max_tokens or self._longest, self._loaded.context)
-        reply = form.FormReply(len(request.messages)) if form.applies(request) else form.TextReply()
-        finish_reason, usage = "", None
-        for chunk in self._loaded.chat(self._body(request, longest)):
-            if chunk.usage is not None:
-                usage = Usage(
-                    chunk.usage.prompt_tokens,
-                    chunk.usage.completion_tokens,
-                    cache_read_tokens=chunk.usage.prompt_tokens_details.cached_tokens,
-                )
-            for choice in chunk.choices:
-                yield from reply.take(choice.delta.content or "", choice.delta.reasoning_content or "")
-                finish_reason = choice.finish_reason or finish_reason
-        if not finish_reason:
+        reply = Reply(self.name)
+        formal = form.FormReply(len(request.messages)) if form.applies(request) else None
+        for piece in self._loaded.chat(self._body(request, longest)):
+            chunk = decoding.decode(piece, Chunk)
+            if chunk.error:
+                raise _failure(piece)
+            for delta in reply.take(chunk):
+                yield from formal.take(delta.text) if formal else (delta,)
+        whole = reply.completion(len(request.messages))
+        if not whole.finish_reason:
             raise ProviderError(f"{self.name}: the reply ended early", retryable=True)
-        if finish_reason == "length" and usage is not None and usage.completion_tokens < longest:
+        if whole.finish_reason == "length" and whole.usage and whole.usage.completion_tokens < longest:
             raise ProviderError(f"{self.name}: prompt and reply fill the context", context_overflow=True)
-        yield reply.completion(finish_reason, usage)
+        yield formal.completion(whole.finish_reason, whole.usage) if formal else whole
 
     def _body(self, request: Request, longest: int) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -86,6 +87,13 @@ class GgufModel:
             # The grammar does not constrain separate reasoning, and the form has a field for the thought.
             body |= {"reasoning_format": "none", "chat_template_kwargs": {"enable_thinking": False}}
         return body
+
+
+def _failure(answer: bytes) -> ProviderError:
+    problem = problem_in(answer)
+    # The error type means that the prompt is too long; the text, that the reply reached the end of the context.
+    long = problem.kind == "exceed_context_size_error" or "context size" in problem.message.lower()
+    return ProviderError(f"llama.cpp: {clip(problem.message, 300)}", context_overflow=long)
 
 
 @provider("Model file (GGUF)", local=True, file=True)

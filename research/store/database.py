@@ -13,12 +13,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, LiteralString
+from typing import TYPE_CHECKING, Any, Final, LiteralString
 from urllib.parse import quote, quote_plus, urlsplit
 from weakref import WeakKeyDictionary
 
+import msgspec
+
 from research._util import extras, imports
 from research.errors import ConfigError, StoreUnavailable
+from research.text import storable
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -110,6 +113,19 @@ def open_sqlite(path: Path, migrations: Migrations) -> Database:
             raise StoreUnavailable(f"{path} cannot be opened: {error}") from error
         raise damaged(path, error) from error
     return database
+
+
+def in_sqlite(query: str) -> str:
+    """Return a statement of both databases for SQLite; a list is one parameter, because their number is limited."""
+    return query.replace("{s}", "main").replace("{any}", "IN (SELECT value FROM json_each(?))")
+
+
+def sqlite_parameter(value: Any) -> Any:
+    """Return a list as JSON.  A word with NUL is left out: none is stored, and SQLite would truncate it."""
+    if not isinstance(value, list):
+        return value
+    kept = [storable(each) if isinstance(each, str) else each for each in value if "\0" not in str(each)]
+    return msgspec.json.encode(kept).decode()
 
 
 def _text(stored: bytes) -> str:

@@ -1,13 +1,18 @@
-"""The tables of a store in Postgres, and a connection that fills in the name of their schema."""
+"""The tables of a store in Postgres, and the connections to a schema."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Final, LiteralString
 
+from research.store.database import apply_migrations, availability, connected, pool
+
 if TYPE_CHECKING:
-    from psycopg import Connection, Cursor
+    from psycopg import Connection
     from psycopg.rows import TupleRow
+    from psycopg.sql import Composed
 
 MIGRATIONS: Final[Sequence[LiteralString]] = (
     # COLLATE "C" sorts as SQLite does.  The fill factor leaves room on each page for heartbeats.
@@ -39,21 +44,67 @@ MIGRATIONS: Final[Sequence[LiteralString]] = (
 )
 """Every change of the tables, in order; add new ones at the end."""
 
-LOCKED: Final = "WITH own AS (SELECT id FROM {schema}.runs WHERE id = ANY(%s) ORDER BY id FOR UPDATE) "
-"""Locks several runs before an update, always in the same order, which prevents deadlocks."""
 
+class Schema:
+    """The connections of this process to one schema.  Safe for threads."""
 
-class SchemaConnection:
-    """Executes queries after replacing `{schema}` by the quoted name of the store's schema."""
+    def __init__(self, url: str, name: str, part: str, steps: Sequence[LiteralString]) -> None:
+        """`part` and `steps` as in `apply_migrations`."""
+        from psycopg.sql import Identifier
 
-    def __init__(self, connection: Connection[TupleRow], schema: Any) -> None:
-        self.connection = connection
-        self._schema = schema
+        self.name, self._identifier = name, Identifier(name)
+        self._pool = pool(url)
+        self._composed: dict[str, Composed] = {}
+        self._transaction = threading.local()
+        """The connection of this thread's transaction."""
+        apply_migrations(self._pool, name, part, steps)
 
-    def __call__(self, query: LiteralString, parameters: Sequence[Any] = ()) -> Cursor[TupleRow]:
+    @property
+    def available_since(self) -> float:
+        """As in `Leases`."""
+        return availability(self._pool).since
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Open a transaction, in which this thread executes its statements.  Raises `StoreUnavailable`."""
+        with self._using() as connection, connection.transaction():
+            self._transaction.connection = connection
+            try:
+                yield
+            finally:
+                self._transaction.connection = None
+
+    @contextmanager
+    def _using(self) -> Iterator[Connection[TupleRow]]:
+        current = getattr(self._transaction, "connection", None)
+        if current is not None:
+            yield current
+            return
+        with self._connected() as connection:
+            yield connection
+
+    def _connected(self) -> AbstractContextManager[Connection[TupleRow]]:
+        return connected(self._pool)
+
+    def rows(self, query: str, *parameters: Any) -> list[TupleRow]:
+        """Execute a statement, as `Statements` has them, and return its rows.  Raises `StoreUnavailable`."""
+        with self._using() as connection:
+            cursor = connection.execute(self._sql(query), parameters, binary=True)
+            return cursor.fetchall() if cursor.description else []
+
+    def many(self, query: str, parameters: Sequence[Sequence[Any]]) -> list[TupleRow]:
+        """Execute a statement for each set of parameters in one exchange; return the first row of each, if any."""
+        with self._using() as connection, connection.cursor() as cursor:
+            cursor.executemany(self._sql(query), parameters, returning=True)
+            return [row for each in cursor.results() if each.description and (row := each.fetchone())]
+
+    def _sql(self, query: str) -> Composed:
         from psycopg.sql import SQL
 
-        return self.connection.execute(SQL(query).format(schema=self._schema), parameters)
+        if query not in self._composed:
+            written = query.replace("?", "%s").replace("{any}", "= ANY(%s)")
+            self._composed[query] = SQL(written).format(s=self._identifier)
+        return self._composed[query]
 
 
 def columns(rows: Sequence[tuple[Any, ...]], width: int) -> list[list[Any]]:

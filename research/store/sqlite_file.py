@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from research.errors import ConfigError, StoreUnavailable
-from research.store.database import Availability, damaged, new_migrations, open_sqlite
+from research.store.database import (
+    Availability,
+    damaged,
+    in_sqlite,
+    new_migrations,
+    open_sqlite,
+    sqlite_parameter,
+)
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -62,10 +69,9 @@ class SqliteFile:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
 
-
-def placeholders(values: Sequence[Any]) -> str:
-    """Return one `?` for each value."""
-    return ",".join("?" * len(values))
+    def _rows(self, query: str, *parameters: Any) -> list[Any]:
+        with self._using() as connection:
+            return connection.execute(in_sqlite(query), [*map(sqlite_parameter, parameters)]).fetchall()
 
 
 def _migrations() -> Migrations:

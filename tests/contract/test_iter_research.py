@@ -131,6 +131,6 @@ def test_the_grammar_for_model_files_demands_the_report() -> None:
     assert schema is not None
     assert all(each["required"][:2] == ["thought", "report"] for each in schema["anyOf"])
     reply = form.FormReply(1)
-    list(reply.take('{"thought":"t","report":"### Confirmed","tool":"search","arguments":{"query":"x"}}', ""))
+    list(reply.take('{"thought":"t","report":"### Confirmed","tool":"search","arguments":{"query":"x"}}'))
     completion = reply.completion("stop", None)
     assert (completion.text, completion.calls[0].name) == ("<report>### Confirmed</report>", "search")

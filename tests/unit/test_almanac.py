@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from research.evaluation import Question, load, open_corpus
-from research.evaluation.datasets import almanac
 from research.evaluation.questions import SPLITS
 from research.search.library.factbook import Document
 from research.text import content_tokens, has_cjk
@@ -43,9 +42,9 @@ def subjects(question: Question, documents: dict[str, Document]) -> list[str]:
 
 
 def asked(name: str) -> tuple[tuple[Question, ...], dict[str, Document]]:
-    made = almanac(name, "zh" if name.endswith("-zh") else "en")
-    assert made.documents
-    return made.questions, {each.url: each for each in made.documents}
+    splits = [load(name, split) for split in SPLITS]
+    assert splits[0].documents
+    return tuple(each for made in splits for each in made.questions), {each.url: each for each in splits[0].documents}
 
 
 @pytest.mark.parametrize(("name", "articles", "least", "lengths"), [

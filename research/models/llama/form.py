@@ -100,27 +100,6 @@ def messages_of(request: Request, defuse: Callable[[str], str]) -> list[Json]:
     return [{"role": role, "content": defuse(text.encode("utf-8", errors="replace").decode())} for role, text in turns]
 
 
-class TextReply:
-    """Collects a reply in free text."""
-
-    def __init__(self) -> None:
-        self._text = ""
-        self._reasoning = ""
-
-    def take(self, text: str, reasoning: str) -> Iterator[Delta]:
-        """Add to the reply, and yield what was added."""
-        self._text += text
-        self._reasoning += reasoning
-        if reasoning:
-            yield Delta(reasoning, kind="reasoning")
-        if text:
-            yield Delta(text)
-
-    def completion(self, finish_reason: str, usage: Usage | None) -> Completion:
-        """Return the whole reply."""
-        return Completion(self._text, (), self._reasoning, finish_reason, usage)
-
-
 class FormReply:
     """Collects a reply in the form."""
 
@@ -130,9 +109,9 @@ class FormReply:
         self._position = position
         self._shown = {"thought": 0, "answer": 0}
 
-    def take(self, text: str, reasoning: str) -> Iterator[Delta]:
+    def take(self, text: str) -> Iterator[Delta]:
         """Add to the reply; yield the new part of the thought as reasoning and of the answer as text, without JSON."""
-        self._raw += reasoning + text
+        self._raw += text
         value = self._value(partial=True)
         for key, shown in self._shown.items():
             words = value.get(key)

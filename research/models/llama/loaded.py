@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 
-from research._util import decoding, extras
+from research._util import extras
 from research.errors import ConfigError, ProviderError
 from research.models.llama.header import control_token_pattern, read_header
 from research.text import clip
@@ -36,39 +35,6 @@ _BATCH = 512
 """Prompt tokens per batch: a reply can be cancelled between batches."""
 
 _loading = threading.Lock()
-
-
-class _Delta(Struct):
-    content: str | None = None
-    reasoning_content: str | None = None
-
-
-class _Choice(Struct):
-    delta: _Delta = msgspec.field(default_factory=_Delta)
-    finish_reason: str | None = None
-
-
-class _Details(Struct):
-    cached_tokens: int = 0
-
-
-class _Counts(Struct):
-    prompt_tokens: int
-    completion_tokens: int
-    prompt_tokens_details: _Details = msgspec.field(default_factory=_Details)
-
-
-class _Problem(Struct):
-    message: str = ""
-    type: str = ""
-
-
-class Chunk(Struct):
-    """One chunk of a reply, as llama.cpp's server encodes it."""
-
-    choices: list[_Choice] = []
-    usage: _Counts | None = None
-    error: _Problem | None = None
 
 
 class Loaded:
@@ -90,18 +56,18 @@ class Loaded:
         """Break up control tokens in the text with a zero-width space, so that a page cannot start a chat turn."""
         return self._control_tokens.sub(lambda match: f"{match.group()}\u200b", text)
 
-    def chat(self, body: dict[str, Any]) -> Iterator[Chunk]:
-        """Stream a chat completion.  Closing the iterator ends it at the next token.  Raises `ProviderError`."""
+    def chat(self, body: dict[str, Any]) -> Iterator[bytes]:
+        """Stream the chunks of a chat completion, or an error, as llama.cpp's server encodes them.
+
+        Closing the iterator ends it at the next token.  Raises `ProviderError`.
+        """
         reply = _ReplyThread(self._state, msgspec.json.encode(body | {"stream": True, "return_progress": True}))
         self._state.begin(reply)
         try:
             while (piece := reply.pieces.get()) is not None:
                 if isinstance(piece, Exception):
                     raise ProviderError(f"llama.cpp refused the request: {clip(str(piece), 300)}") from piece
-                chunk = decoding.decode(piece, Chunk)
-                if chunk.error is not None:
-                    raise _failure(chunk.error)
-                yield chunk
+                yield piece
         finally:
             reply.cancelled.set()
 
@@ -219,9 +185,3 @@ def _serve(path: Path, context: int) -> xllamacpp.Server:
             f"{path} cannot be loaded: it is damaged, truncated, not supported by this version of llama.cpp, or too "
             "large for the memory; give another GGUF model file"
         ) from error
-
-
-def _failure(problem: _Problem) -> ProviderError:
-    # The error type means that the prompt is too long; the text, that the reply reached the end of the context.
-    long = problem.type == "exceed_context_size_error" or "context size" in problem.message.lower()
-    return ProviderError(f"llama.cpp: {clip(problem.message, 300)}", context_overflow=long)

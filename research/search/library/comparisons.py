@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from statistics import median
 
 from msgspec import Struct
 
@@ -196,15 +197,13 @@ def _head(label: str, place: str, entries: Sequence[Entry], total: int) -> list[
     ]
     if len(states) < 2:
         return lines
-    values = sorted(entry.amount.value for entry in states)
-    middle = len(values) // 2
-    median = values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+    values = [entry.amount.value for entry in states]
     total_value = sum(values, Decimal(0))
     like = [states[0].amount, states[-1].amount]
     if adds_up(label, like[0]):
         lines.append(f"Sum of {len(states)} countries in {place}: {written(total_value, like)}")
     lines.append(f"Mean of {len(states)} countries in {place}, unweighted: {_rounded(total_value / len(values), like)}")
-    lines.append(f"Median of {len(states)} countries in {place}: {_rounded(median, like)}")
+    lines.append(f"Median of {len(states)} countries in {place}: {_rounded(median(values), like)}")
     return lines
 
 
