@@ -115,7 +115,8 @@ def draw(bench: Workbench) -> Chosen | None:
         )
     with st.spinner(t("Reading the questions")):
         dataset = _built_in(name, split)
-    return Chosen(f"{_called(name)}, {t(SPLIT[split])}", _first(dataset, f"{name}-{split}"), dataset)
+    named = t("{name}: {value}", name=_called(name), value=t(SPLIT[split]))
+    return Chosen(named, _first(dataset, f"{name}-{split}"), dataset)
 
 
 def _called(name: str) -> str:
