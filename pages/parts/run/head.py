@@ -30,9 +30,19 @@ SHOWN = 300
 APART = "\u2003"
 """Between two figures of the head."""
 SIGNS = {
-    "radio_button_unchecked": "○", "rule": "◐", "search_off": "∅", "error": "✕", "broken_image": "✕", "flag": "⚑",
-    "stop_circle": "■", "pause_circle": "‖", "pending": "●", "contact_support": "…", "gavel": "≡", "help": "?",
-}  # fmt: skip
+    "radio_button_unchecked": "○",
+    "rule": "◐",
+    "search_off": "∅",
+    "error": "✕",
+    "broken_image": "✕",
+    "flag": "⚑",
+    "stop_circle": "■",
+    "pause_circle": "‖",
+    "pending": "●",
+    "contact_support": "…",
+    "gavel": "≡",
+    "help": "?",
+}
 """Signs where there are no Material symbols, as in tables, by those."""
 NO_BREAK = "\u00a0"
 
