@@ -26,7 +26,8 @@ else:
     for sheet in ("style", "account", "metrics", "evaluate"):
         st.html(Path(__file__).parent / "pages" / f"{sheet}.css")
     st.html(frame_words.style())
-    st.logo(IMAGES / "logo.svg", icon_image=IMAGES / "logo.svg")
+    logo = IMAGES / ("logo-zh.svg" if language.current() == "zh" else "logo.svg")
+    st.logo(logo, icon_image=logo)
     with st.container(key="outage"):  # style.css shows it instead of Streamlit's advice to developers
         st.html(f"<p>{t('The server does not answer. This page goes on by itself as soon as it does.')}</p>")
     pages = [

@@ -1,6 +1,6 @@
 """The notes of readers in Chinese: they are made in English, in a process that knows no language, and kept like that.
 
-The quotes of queries, which are saved as the model reads them, are said in words.
+The quotes of queries and tables, which are saved as the model reads them, are said in words.
 """
 
 from __future__ import annotations
@@ -11,21 +11,31 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+_TABLE = re.compile(r"Table of (?P<rows>[\d,]+) rows with the columns .+")
 _ROWS_USED = re.compile(r"Rows used: (?P<where>.+?)(?: \((?P<rows>[\d,]+) rows?\)| \(any of these rows\))?")
 
 
 def said_lines(quote: str, language: str) -> list[str]:
-    """Return the lines of a quote as people read them: which rows a query took, and not its SQL.
+    """Return the lines of a quote as people read them: which rows a query took, and not its SQL; of a table no types.
 
     >>> said_lines("Result of SELECT 1\\nRegion: North\\nRows used: a.csv › A2:B5 (4 rows)", "en")
     ['Region: North', 'From 4 rows of a.csv › A2:B5']
     """
     lines = (line.strip() for line in quote.splitlines())
-    return [_rows(line, language) for line in lines if line and not line.startswith("Result of SELECT ")]
+    return [said_line(line, language) for line in lines if line and not line.startswith("Result of SELECT ")]
 
 
-def _rows(line: str, language: str) -> str:
+def said_line(line: str, language: str) -> str:
+    """Return a line of a quote or a document as people read it.
+
+    >>> said_line("Table of 5 rows with the columns city (text), year (year)", "en"), said_line("row: 3; city: 卑尔根", "zh")
+    ('Table of 5 rows', '第 3 行; city: 卑尔根')
+    """
+    if table := _TABLE.fullmatch(line):
+        return f"{table['rows']} 行的表格" if language == "zh" else f"Table of {table['rows']} rows"
     found = _ROWS_USED.fullmatch(line)
+    if found is None and language == "zh":
+        return re.sub(r"\Arow: ([\d,]+)(?=; |\Z)", r"第 \1 行", re.sub(r"\A\| row \|", "| 行 |", line))
     if found is None:
         return line
     where, rows = found["where"], found["rows"]

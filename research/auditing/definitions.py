@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -24,6 +25,8 @@ _LINK_DEFINITION = re.compile(
 _STARTS_NUMBERED = re.compile(
     r"\s{0,9}(?:\[\^?\d{1,3}\]|\(\d{1,3}\)|【\d{1,3}】|<sup>\s{0,9}\[?\d{1,3}\]?\s{0,9}</sup>|[¹²³⁴-⁹])\s{0,9}[:：.]?\s{0,9}\S"
 )
+_CITES = re.compile(r"\w.*\[\d{1,3}\]")
+_DATED = re.compile(r"[,(.]\s?(?:19|20)\d\d")
 _MOST = 5_000
 """Most entries of a list that are read."""
 
@@ -48,7 +51,8 @@ def split(text: str) -> Parts:
     level = 0
     """Level of the heading of the list that is read; 0 outside of one."""
     note = ""
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for at, line in enumerate(lines, 1):
         if (
             listed and line.startswith("#") and _STARTS_NUMBERED.match(line.lstrip("# "))
         ):  # a bold entry of a PDF is read as a heading
@@ -61,7 +65,12 @@ def split(text: str) -> Parts:
             notes[note] += f" {line.strip()}"
         elif match := _LINK_DEFINITION.match(line):
             links[match[1].lower()] = parsed(f"[{match[3]}]({match[2]})" if match[3] else match[2], match[1])
-        elif _TITLE.fullmatch(line.strip()) and not URL.search(line):  # with an address it is a source line, no heading
+        elif (
+            _TITLE.fullmatch(line.strip())
+            and not URL.search(line)  # with an address it is a source line, no heading
+            and any(each.strip() and not _HEADING.match(each) for each in body)  # what cites comes first
+            and not _tells(lines[at:])
+        ):
             level = len(heading[1]) if heading and heading[1] else 7
             listed.append("")
         elif level and heading and (len(heading[1]) if heading[1] else 7) <= level:
@@ -72,6 +81,23 @@ def split(text: str) -> Parts:
             note = note if not line.strip() else ""
     body, loose = _loose(body)
     return Parts(tuple(body), tuple(_entries([*listed, "", *loose])[:_MOST]), notes, links)
+
+
+def _tells(lines: Sequence[str]) -> bool:
+    """Return whether all lines up to the next heading are sentences, which cite or tell, rather than references."""
+    section = [number_of(line) for line in takewhile(lambda line: not _HEADING.match(line), lines) if line.strip()]
+    return bool(section) and all(_CITES.search(rest) or not number and _is_sentence(rest) for number, rest in section)
+
+
+def _is_sentence(text: str) -> bool:
+    """Return whether a line ends as a sentence, has neither date nor address, and consists of common words."""
+    words = re.findall(r"[^\W\d_]+", text)
+    common = sum(not each[0].isupper() for each in words)
+    return (
+        text.endswith((".", "!", "?", "。", "！", "？"))
+        and 2 * common > len(words)
+        and not any(pattern.search(text) for pattern in (_DATED, URL, DOI, LINK))
+    )
 
 
 def _loose(body: Sequence[str]) -> tuple[list[str], list[str]]:

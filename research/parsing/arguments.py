@@ -240,7 +240,7 @@ def as_words(value: object) -> str:
     'Spain: Its coast; Italy'
     """
     if isinstance(value, Mapping):
-        return ": ".join(filter(None, map(as_words, value.values())))
+        return ": ".join(dict.fromkeys(filter(None, map(as_words, value.values()))))
     if isinstance(value, list | tuple):
         return "; ".join(filter(None, map(as_words, value)))
     return "" if value is None else str(value)

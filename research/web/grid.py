@@ -107,8 +107,9 @@ def table(
     unit_of_all = next(filter(None, map(_UNIT_NOTE.fullmatch, above)), None) or _TRAILING.search(title)
     noted = unit_of_all["unit"].strip() if unit_of_all else ""
     columns = tuple(
-        Column(clip(name, 200), each.type, clip(each.unit or unit or (noted if each.type == "number" else ""), 40), at)
+        Column(clip(name, 200), each.type, clip(measured, 40), at, not measured and _may_be_years(each))
         for (name, unit), each, at in zip(names, typed, found.across, strict=True)
+        for measured in [each.unit or unit or (noted if each.type == "number" else "")]
     )
     strange = [
         f"{columns[i].name}: {str(rows[at][i])[:40]!r} ({located('', place, [numbers[at]], [columns[i].at])[3:]}) is not a "
@@ -326,6 +327,10 @@ def _is_series_of_years(values: Sequence[int | float], texts: Sequence[str]) -> 
         return False
     different = sorted(set(values))
     return different[0] >= 1900 and different[-1] <= 2100 and different[-1] - different[0] < 2 * len(different) + 1
+
+
+def _may_be_years(column: _Typed) -> bool:
+    return column.type == "number" and all(map(_YEAR.fullmatch, map(str, filter(None, column.values))))
 
 
 def _totals(rows: Sequence[Sequence[Cell]], start: int, end: int) -> int:

@@ -38,6 +38,8 @@ class Column(Struct, frozen=True, omit_defaults=True):
     """As written in the header or beside the figures: `EUR`, `%`, `kg`, `万元`; for dates their form if it was guessed."""
     at: int = 1
     """Its number in the file, from 1: column C of a spreadsheet is 3."""
+    maybe_years: bool = False
+    """Whether each of its figures may be a year; such figures are written without separators of thousands."""
 
 
 class Table(Struct, frozen=True, omit_defaults=True):
@@ -78,7 +80,8 @@ def limited(tables: Sequence[Table]) -> tuple[Table, ...]:
             continue
         room -= rows * width
         columns = tuple(
-            Column(_text(each.name, 200), each.type, _text(each.unit, 40), each.at) for each in table.columns[:width]
+            Column(_text(each.name, 200), each.type, _text(each.unit, 40), each.at, each.maybe_years)
+            for each in table.columns[:width]
         )
         kept.append(
             Table(

@@ -73,7 +73,7 @@ def written(value: Cell, column: Column) -> str:
     """Return a cell as a person reads it: `1,250.5` for a figure, nothing for a blank."""
     if value is None:
         return ""
-    if column.type != "number" or isinstance(value, str):
+    if column.type != "number" or column.maybe_years or isinstance(value, str):
         return str(value)
     return number(value)
 

@@ -39,7 +39,7 @@ def test_the_result_says_what_to_fix_first_and_offers_a_corrected_copy(visit: Vi
     assert ":green" not in shown
     row = Workbench(load(home=home)).store.run(view.run)
     assert head.dot(row) == ":gray[:material/help:]" and head.state(row) == "Nothing could be judged"  # on every list
-    assert app.button(key="check-research").label == "Research what broke"
+    assert app.button(key="check-research").label == "Look for more evidence"
     assert not [each for each in app.text_area if each.label == "Follow-up question"]
 
 

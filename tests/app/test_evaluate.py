@@ -106,6 +106,13 @@ def test_a_new_home_offers_an_offline_example_with_its_size_and_cost(visit: Visi
     assert "will be listed here" in texts(app)
 
 
+def test_the_questions_are_at_first_in_the_language_of_the_page(visit: Visit, home: Path) -> None:
+    assert visit(home, "evaluate").selectbox(key="evaluate-dataset").value == "factbook"
+    app = visit(home, "evaluate", lang="zh")
+    assert app.selectbox(key="evaluate-dataset").value == "factbook-zh"
+    assert "以中文提问" in texts(app)
+
+
 def test_the_shortcut_buttons_fill_the_recipe_list(visit: Visit, home: Path) -> None:
     app = press(visit(home, "evaluate"), "All combinations")
     assert len(app.multiselect(key="evaluate-recipes").value) == 27

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.search.found import everything
 from pages.parts.shared import home as open_home
 from research.config.settings import load
 from research.errors import ConfigError
@@ -130,6 +131,7 @@ def test_near_duplicates_are_one_row_that_names_its_subject(visit: Visit, home: 
             Entry(f"Spain: {quote}.", id="said", provenance="model", quote=quote, **spain),  # type: ignore[arg-type]
             Entry(quote, id="quoted", provenance="page", quote=quote, **spain),  # type: ignore[arg-type]
             Entry("Public debt 2023: 107% of GDP", id="debt", provenance="page", **spain),  # type: ignore[arg-type]
+            Entry("西班牙的公共债务为107%。", id="told", provenance="model", **spain),  # type: ignore[arg-type]
         ]
     )
     memory.close()
@@ -140,7 +142,17 @@ def test_near_duplicates_are_one_row_that_names_its_subject(visit: Visit, home: 
         "said": "Spain: Unemployment rate 2024: 11.4% (2024 est.).",
         "quoted": "also kept as quote",
         "debt": "**Spain**: Public debt 2023: 107% of GDP",
+        "told": "西班牙的公共债务为107%。",
     }
+    found, _ = everything(Workbench(load(home=home)), "public debt", ["memory"], 3)
+    assert [(each.title, each.excerpt) for each in found if each.query["entry"] == "debt"] == [
+        ("Spain", "Public debt 2023: 107% of GDP")
+    ]
+
+
+def test_an_entry_that_fits_a_title_is_found_without_repeating_itself(noted: Path) -> None:
+    found, _ = everything(Workbench(load(home=noted)), "Copper", ["memory"], 3)
+    assert (found[0].title[:6], found[0].excerpt) == ("Copper", "")
 
 
 def test_a_typed_query_is_kept_in_the_url(visit: Visit, noted: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(visit: Visit
     assert not any(button.label == "Stop" for button in app.button)
     runs = visit(answered, "runs")
     assert open_home.bench().engine.reclaimer.reclaim_lost() == []
-    assert runs.run().dataframe[0].value["Outcome"].tolist() == ["◐ Interrupted"]
+    assert runs.run().dataframe[0].value["Outcome"].tolist() == ["‖ Interrupted"]
 
 
 def test_a_run_whose_process_died_is_not_yet_shown_as_interrupted(visit: Visit, answered: Path) -> None:

@@ -327,7 +327,8 @@ def test_a_visit_is_named_by_its_page_and_its_address_and_goal_stand_apart(url: 
         ":gray[:small[looking for: electricity by source]]",
         ":gray[:small[1 source · 0.2 s]]",
     ]
-    assert naming.line(RunView(), asked, None).startswith(f"**2**  Read {plain(url.removeprefix('https://'))}")
+    unseen = plain(url.removeprefix("https://").removeprefix("library://factbook/"))
+    assert naming.line(RunView(), asked, None).startswith(f"**2**  Read {unseen}")
 
 
 def test_a_page_that_cannot_be_read_is_told_with_its_cause_and_without_its_address_twice() -> None:
@@ -377,7 +378,7 @@ def test_agents_and_the_tools_of_a_framework_have_chinese_names(monkeypatch: pyt
     done = CallView(call, 0.0, Observation("c1", "Section", "已记录。"))
     asked = RoundView("main/researcher-1", 2, 2, "research", "m", 0.0, 0, [], calls=[done])
     view = RunView(recipe=Recipe(framework="supervisor"))
-    assert naming.line(view, asked, None).splitlines()[0].strip() == "**2**  研究者 1 · 提交章节：挪威的电力"
+    assert naming.line(view, asked, None).splitlines()[0].strip() == "**2**  研究员 1 · 提交章节：挪威的电力"
 
 
 def test_the_head_names_a_phase_instead_of_a_round(visit: Visit, home: Path) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.run import head
+from pages.parts.shared import titles
 from research.config.settings import load
 from research.events.recipe import Recipe
 from research.store import Origin, RunRow
@@ -183,6 +185,22 @@ def test_related_runs_are_shown_as_a_tree(visit: Visit, two: Path) -> None:
 def test_the_list_shows_figures_for_its_runs(visit: Visit, two: Path) -> None:
     drawn = texts(visit(two, "runs"))
     assert "2 runs · 2.0 rounds on average · 0.0% of tool calls failed" in drawn
+
+
+def test_checks_of_reports_are_counted_apart_as_on_metrics(visit: Visit, two: Path) -> None:
+    store = store_of(two)
+    recipe = Recipe(framework="audit")
+    store.create(RunRow("261121-120004-abcf", "Check of “Ports”", recipe))
+    store.append(life(recipe, "261121-120004-abcf"))
+    store.close()
+    assert "2 runs · 1 report check · 2.0 rounds on average" in texts(visit(two, "runs"))
+
+
+def test_each_state_has_a_sign_of_its_own() -> None:
+    outcomes = ("answered", "partly_answered", "no_evidence", "failed", "stopped", "rounds", "needs_input")
+    symbols = [titles.look(outcome)[1] for outcome in outcomes]
+    symbols += [titles.look(outcome, audit=True)[1] for outcome in titles.CHECKS]
+    assert len({head.SIGNS[symbol] for symbol in (*symbols, "pause_circle", "pending")}) == len(symbols) + 2
 
 
 def test_an_imported_run_is_escaped_and_loses_its_folders_and_mcp_servers(visit: Visit, home: Path) -> None:

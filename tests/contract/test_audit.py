@@ -110,7 +110,7 @@ def test_each_source_gets_its_state_and_each_statement_its_verdict(
 
 def test_a_check_speaks_the_language_of_the_report(bench: Workbench) -> None:
     view = audit("# 越南\n\n越南的人口约为3亿 [1]。\n\n## 参考\n[1] http://nowhere.invalid/a", workbench=bench)
-    assert view.question == "《越南》核查"
+    assert view.question == "核查：“越南”"
     (source,) = view.audited.values()
     assert "不存在" in source.reason or "无法读取" in source.reason
 

@@ -77,3 +77,23 @@ def test_a_number_without_an_entry_is_a_source_that_is_not_listed() -> None:
     assert missing.unlisted
     (listed,) = cited["It grew [1]."]
     assert not listed.unlisted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Notes\n\nIt grew [1]. It shrank [1].\n\n## Sources\n[1] A, 2023. https://a.example/a",
+        "# Ports\n\nIt is old.\n\n## Notes\n\nIt grew [1].\n\nIt shrank [1].\n\n## Sources\n- [1] A. https://a.example/a",
+        "# Sources\n\n## Rivers\n\nIt grew [1], and it shrank [1].\n\n## References\n\n1. A. https://a.example/a",
+    ],
+)
+def test_a_heading_is_a_reference_list_only_above_references(text: str) -> None:
+    report = styles.read(text)
+    assert [each.url for each in report.sources] == ["https://a.example/a"] and not report.listed
+    assert {n for each in report.statements for n in each.numbers} == {1}
+
+
+def test_notes_without_citations_are_statements() -> None:
+    report = styles.read("# Ports\n\nThe port is old.\n\n## Notes\n\nThe harbour was dug by hand in 1870.")
+    assert not report.sources
+    assert [each.text for each in report.statements][-1] == "The harbour was dug by hand in 1870."

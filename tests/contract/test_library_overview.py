@@ -56,6 +56,25 @@ def test_a_hit_has_its_cosine_and_both_ranks(library: Library, papers: Path) -> 
     assert all(hit.cosine is not None and 0 < hit.cosine <= 1.001 for hit in hits)
 
 
+def test_two_words_that_no_page_has_together_find_a_page_of_each_beside_what_is_only_similar(
+    library: Library, tmp_path: Path
+) -> None:
+    atlas = tmp_path / "atlas"
+    atlas.mkdir()
+    sections = {
+        "Kenya · Economy": "Tea and flowers.",
+        "Kenya · Sea": "The coast is long.",
+        "Gabon · People": "Literacy: 88.9%",
+    }
+    for title, text in sections.items():
+        (atlas / f"{title}.md").write_text(f"# {title}\n\n{text}", "utf-8")
+    library.add_folder(atlas)
+    library.embed_missing()
+    hits = library.scored("Kenya literacy")
+    assert {hit.passage.title for hit in hits if hit.words} == set(sections)
+    assert {hit.passage.title for hit in hits if not hit.words} == {"Whale", "Moon", "Wood"}
+
+
 def test_a_forgotten_collection_is_hidden_until_it_is_restored(library: Library, papers: Path) -> None:
     library.embed_missing()
     (url,) = [each.url for each in library.documents(str(papers), "moon")]

@@ -8,6 +8,7 @@ import pytest
 from research.web.isolated import read_isolated
 from research.web.readers import FileText, UnreadableFile, bounded, read_bytes
 from research.web.table import MAX_CELLS, Column, Table
+from research.web.table_text import as_text
 
 
 def table(text: str | bytes, suffix: str = ".csv") -> Table:
@@ -27,6 +28,12 @@ def test_a_csv_is_a_table_with_types_and_places() -> None:
     assert found.numbers == (2, 3, 5)
     assert found.locator("sales.csv") == "sales.csv › A2:C5"
     assert found.locator("sales.csv", [1], [2]) == "sales.csv › C3"
+
+
+def test_figures_that_may_be_years_are_written_as_in_the_file() -> None:
+    found = table("company,founded,staff,paid (EUR)\nA,2015,1200,1900\nB,1999,30,2000\nC,1890,3,1950\n")
+    assert types(found)[1:3] == [("founded", "number", ""), ("staff", "number", "")]
+    assert "| 2 | A | 2015 | 1,200 | 1,900 |" in as_text(found)
 
 
 @pytest.mark.parametrize("cut", [",", ";", "\t", "|"])

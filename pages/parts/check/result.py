@@ -141,7 +141,7 @@ def _actions(bench: Workbench, view: RunView, record: Record) -> None:
         if (
             broken
             and view.given is not None
-            and st.button(t("Research what broke"), key="check-research", icon=":material/travel_explore:")
+            and st.button(t("Look for more evidence"), key="check-research", icon=":material/travel_explore:")
         ):
             try:
                 run_id = auditing.start_again(bench, view, broken)

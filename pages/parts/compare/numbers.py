@@ -174,7 +174,7 @@ def shared_sources(columns: Sequence[Column]) -> None:
         if alone:
             groups.append((t("Only {run}", run=column.name), alone))
     for name, group in groups:
-        with st.expander(f"{name}: {len(group):,}", type="compact"):
+        with st.expander(t("{name}: {value}", name=name, value=f"{len(group):,}"), type="compact"):
             lines = []
             for page in group[:LISTED]:
                 held = zip(page.numbers, page.cited, columns, strict=True)

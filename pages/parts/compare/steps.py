@@ -16,6 +16,7 @@ from pages.parts.shared.table import tabular
 from pages.parts.shared.words import ICONS, PHASES, agent_name, count, lasted, tool_title
 from research.compare import CommonRounds, Row, Step, align, identical, steps
 from research.compare.alignment import MOST
+from research.events.view import RunView
 from research.protocols.tagged import split_reasoning
 from research.text import clip
 
@@ -38,7 +39,7 @@ def shared_rounds(columns: Sequence[Column], common: CommonRounds) -> None:
         finished = [step for step in steps(view)[: len(steps(view)) - left] if _settled(step)]
         st.caption(t("These rounds are identical in every run; the code above is their fingerprint."))
         with st.container(key="compare-common-steps"):
-            st.markdown("  \n".join(f"**{step.round.number}** {_cell(step)}" for step in finished[:ROWS]))
+            st.markdown("  \n".join(f"**{step.round.number}** {_cell(view, step)}" for step in finished[:ROWS]))
         if len(finished) > ROWS:
             st.caption(t("and {steps} more", steps=count(len(finished) - ROWS, "step")))
 
@@ -71,7 +72,7 @@ def draw(columns: Sequence[Column], after: int = 0) -> None:
         shown = rows[-ROWS:] if live else rows[:ROWS]
     head = [column.name for column in columns]
     with st.container(key="compare-steps"):
-        st.markdown(tabular(head, [_cells(row) for row in shown]))
+        st.markdown(tabular(head, [_cells(columns, row) for row in shown]))
 
 
 def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bool]) -> None:
@@ -85,7 +86,7 @@ def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bo
         if alike:
             cells.append([f":gray[{count(len(found), 'identical step')}]"] * len(columns))
         else:
-            cells += [_cells(row) for row in found]
+            cells += [_cells(columns, row) for row in found]
     with st.container(key="compare-steps"):
         st.markdown(tabular([column.name for column in columns], cells[:ROWS]))
     if len(cells) > ROWS:
@@ -109,15 +110,17 @@ def now(columns: Sequence[Column]) -> None:
             st.caption("  \n".join(_doing(column, at)) if column.working else "")
 
 
-def _cells(row: Row) -> list[str]:
-    return [_cell(step) if step and _settled(step) else "" for step in row]
+def _cells(columns: Sequence[Column], row: Row) -> list[str]:
+    return [
+        _cell(column.view, step) if step and _settled(step) else "" for column, step in zip(columns, row, strict=True)
+    ]
 
 
 def _settled(step: Step) -> bool:
     return step.call.observation is not None if step.call else step.round.done
 
 
-def _cell(step: Step) -> str:
+def _cell(view: RunView, step: Step) -> str:
     """Return the step and its result as one line of Markdown."""
     who = "" if step.round.agent == "main" else f":gray[{plain(agent_name(step.round.agent))}] "
     if step.call is None:
@@ -127,7 +130,6 @@ def _cell(step: Step) -> str:
         return f"{who}:material/{icon}: {words} :gray[:small[{lasted(step.round.seconds)}]]"
     seen = step.call.observation
     icon = ICONS.get(step.tool, "build")
-    tool = plain(tool_title(step.tool))
     came = ""
     if seen is not None:
         if not seen.ok:
@@ -138,8 +140,7 @@ def _cell(step: Step) -> str:
             came = plain(clip(" ".join(seen.text.split()), 60))
         took = t("edited by you") if seen.edited else lasted(seen.seconds)
         came = f" :gray[:small[→ {came} · {took}]]"
-    asked = t("{name}: {value}", name=tool, value=plain(clip(step.asked, 120)))
-    return f"{who}:material/{icon}: {asked}{came}"
+    return f"{who}:material/{icon}: {plain(naming.action(view, step.call.call))}{came}"
 
 
 def _doing(column: Column, at: float) -> list[str]:

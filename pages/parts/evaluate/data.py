@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from streamlit.typing import UploadedFile
 
 from pages.parts.shared import files
-from pages.parts.shared.language import later, spoken, t
+from pages.parts.shared.language import current, later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, unique_labels, when
 from research.config import users
@@ -79,7 +79,8 @@ class Chosen(Struct, frozen=True):
 
 def draw(bench: Workbench) -> Chosen | None:
     """Draw the choices; return None, after saying why, while no question is available."""
-    st.session_state.setdefault("evaluate-dataset", BUILT_IN[0])
+    spoken_here = f"{BUILT_IN[0]}-{current()}"
+    st.session_state.setdefault("evaluate-dataset", spoken_here if spoken_here in BUILT_IN else BUILT_IN[0])
     sets = Sets(bench.store)
     options = [*BUILT_IN, *(f"{SAVED}{each.name}" for each in sets.latest()), OWN]
     name = st.selectbox(
@@ -103,7 +104,7 @@ def draw(bench: Workbench) -> Chosen | None:
             key="evaluate-split",
             required=True,
             persist_state="session",
-            format_func=lambda each: f"{each} · {t(SPLIT[each])}",
+            format_func=lambda each: t(SPLIT[each]),
         )
         or SPLITS[0]
     )
@@ -114,7 +115,8 @@ def draw(bench: Workbench) -> Chosen | None:
         )
     with st.spinner(t("Reading the questions")):
         dataset = _built_in(name, split)
-    return Chosen(f"{_called(name)}, {t(SPLIT[split])}", _first(dataset, f"{name}-{split}"), dataset)
+    named = t("{name}: {value}", name=_called(name), value=t(SPLIT[split]))
+    return Chosen(named, _first(dataset, f"{name}-{split}"), dataset)
 
 
 def _called(name: str) -> str:

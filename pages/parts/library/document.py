@@ -13,7 +13,7 @@ from pages.parts.shared import address, cite, component
 from pages.parts.shared.language import current, spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
-from research._util.retold import retold
+from research._util.retold import retold, said_line
 from research._util.sentences import unwrapped
 from research.citations.marks import around_code
 from research.defaults import FACTBOOK
@@ -106,7 +106,9 @@ def _paragraphs(lines: Sequence[str]) -> list[str]:
 
 def _formatted(lines: Sequence[str], marked: Collection[int], part: range, wanted: Sequence[str]) -> str:
     """Return a Markdown document with its formatting; a highlighted line keeps its place in a list, a heading or a table."""
-    text = "\n".join(_highlighted(lines[n], wanted) if n in marked else _SIDES.sub("", lines[n]) for n in part)
+    text = "\n".join(
+        said_line(_highlighted(lines[n], wanted) if n in marked else _SIDES.sub("", lines[n]), current()) for n in part
+    )
     return around_code(prose(text), _drawn, lambda code: _SIDES.sub("", code))
 
 

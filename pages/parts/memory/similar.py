@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -33,10 +34,10 @@ def merged(found: Sequence[Entry | Match]) -> list[tuple[Entry | Match, list[Ent
 
 
 def subject(entry: Entry) -> str:
-    """Return what an entry is about, from the title of its source; empty if its words name it."""
-    if entry.kind == "report" or not entry.url:
+    """Return what a quote is about, from the title of its source; empty if its words name it, as a summary does."""
+    if entry.provenance != "page" or not entry.url:
         return ""
-    name = entry.title.partition(" · ")[0].strip()
+    name = re.split(" [·›] ", entry.title)[0].strip()
     return "" if name.casefold() in entry.text.casefold() else name
 
 

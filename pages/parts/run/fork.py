@@ -10,20 +10,19 @@ from typing import Any
 
 import streamlit as st
 
+from pages.parts.run import naming
 from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import address, home, private, titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import tool_title, unique_labels
+from pages.parts.shared.words import unique_labels
 from research import plugins
 from research.agent.inherited import EDITED, EVOLVING, Editable, editable
 from research.errors import REFUSED
 from research.events.events import Event
 from research.events.recipe import Recipe
 from research.events.view import RunView
-from research.parsing.arguments import as_words
 from research.store import RunRow
-from research.text import clip
 from research.workbench import presets
 from research.workbench.workbench import Workbench
 
@@ -149,6 +148,4 @@ def _named(each: Editable) -> str:
         return t("The report so far")
     if each.call is None:
         return t("Round {number} · unreadable call", number=each.round)
-    tool = tool_title(each.call.name)
-    arguments = " ".join(" ".join(as_words(value)[:200] for value in each.call.arguments.values()).split())
-    return t("Round {number} · {tool}: {asked}", number=each.round, tool=tool, asked=clip(arguments, 80))
+    return t("Round {number} · {name}", number=each.round, name=naming.action(None, each.call))

@@ -29,8 +29,21 @@ SHOWN = 300
 """Maximum characters of the question above the run."""
 APART = "\u2003"
 """Between two figures of the head."""
-SIGNS = {"green": "✓", "orange": "◐", "red": "✕", "blue": "●", "gray": "○"}
-"""Sign of a colour where there are no Material symbols, as in tables."""
+SIGNS = {
+    "radio_button_unchecked": "○",
+    "rule": "◐",
+    "search_off": "∅",
+    "error": "✕",
+    "broken_image": "✕",
+    "flag": "⚑",
+    "stop_circle": "■",
+    "pause_circle": "‖",
+    "pending": "●",
+    "contact_support": "…",
+    "gavel": "≡",
+    "help": "?",
+}
+"""Signs where there are no Material symbols, as in tables, by those."""
 NO_BREAK = "\u00a0"
 
 

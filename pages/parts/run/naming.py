@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Sequence
 from typing import Final
+from urllib.parse import unquote
 
 from pages.parts.run import details
-from pages.parts.shared.language import t
+from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
-from pages.parts.shared.words import BESIDE, ICONS, PHASES, agent_name, count, lasted, tool_title
+from pages.parts.shared.words import BESIDE, ICONS, PHASES, agent_name, count, is_act, lasted, tool_title
 from research.events.branches import PROPOSE, VERIFY
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView
@@ -22,6 +23,14 @@ SUBJECT: Final = 60
 """Maximum characters of an argument, a result or a title."""
 CODE: Final = ("code", "sql")
 """Arguments that are written for a machine: neither a round's name nor what is told about it."""
+ARGUMENTS: Final = {
+    "goal": later("looking for"),
+    "year": later("year"),
+    "year_from": later("from year"),
+    "year_to": later("to year"),
+    "site": later("site"),
+}
+"""What the arguments of our tools are called; those of other tools have their own names."""
 
 
 _TABLE: Final = re.compile(r"^table \w+ \(([^()\n]+?)(?:, [\d,]+ rows?)?\)", re.M)
@@ -75,7 +84,7 @@ def name(view: RunView, current: RoundView, now: float | None) -> str:
     if current.purpose == PROPOSE:
         return t("Write the plan")
     if calls := [each.call for each in current.calls] or _called(current):
-        first = _action(view, calls[0])
+        first = action(view, calls[0])
         return f"{first} +{len(calls) - 1}" if len(calls) > 1 else first
     if current.ask == 0:
         return t("Before the first round")
@@ -96,10 +105,10 @@ def _called(current: RoundView) -> Sequence[ToolCall]:
     return current.reply.calls
 
 
-def _action(view: RunView, call: ToolCall) -> str:
-    """Return what a call does, with its main argument."""
+def action(view: RunView | None, call: ToolCall) -> str:
+    """Return what a call does, with its main argument; not escaped for Markdown."""
     if call.name == "visit":
-        return t("Read {page}", page=clip(_title(view, call) or _address(call), SUBJECT))
+        return t("Read {page}", page=clip(view and _title(view, call) or _address(call), SUBJECT))
     title = tool_title(call.name)
     subject, _ = _arguments(call)
     return t("{name}: {value}", name=title, value=subject) if subject else title
@@ -111,20 +120,22 @@ def _arguments(call: ToolCall) -> tuple[str, list[str]]:
     said = {name: clip(" ".join(as_words(value)[:200].split()), SUBJECT) for name, value in given.items()}
     main = next((name for name, value in given.items() if not isinstance(value, int | float)), "")
     others = [
-        t("{name}: {value}", name=_argument(name), value=words)
+        t("{name}: {value}", name=t(ARGUMENTS[name]) if name in ARGUMENTS else name.replace("_", " "), value=words)
         for name, words in said.items()
         if name != main and words
     ]
-    return said.get(main, ""), others
-
-
-def _argument(name: str) -> str:
-    return t("looking for") if name == "goal" else name.replace("_", " ")
+    return said.get(main, ""), [] if is_act(call.name) else others
 
 
 def _address(call: ToolCall) -> str:
-    """Return the address without its scheme, with which Streamlit would make it a link."""
-    return re.sub(r"^https?://(?:www\.)?", "", " ".join(as_words(call.arguments.get("url", ""))[:200].split()))
+    """Return the address without its scheme, with which Streamlit would make it a link; of a document its place."""
+    url = " ".join(as_words(call.arguments.get("url", ""))[:200].split())
+    return unquote(re.sub(r"^library://[^/]*/", "", url)) if _own(url) else re.sub(r"^https?://(?:www\.)?", "", url)
+
+
+def _own(url: object) -> bool:
+    """Return whether an address is that of a document of the library."""
+    return str(url).startswith("library://")
 
 
 def _title(view: RunView, call: ToolCall) -> str:
@@ -139,12 +150,11 @@ def _calls(view: RunView, current: RoundView, now: float | None) -> list[str]:
     if len(current.calls) == 1:
         call = current.calls[0]
         _, others = _arguments(call.call)
-        address = _address(call.call)
-        if call.call.name == "visit" and _title(view, call.call) and not address.startswith("library://"):
-            others.insert(0, clip(address, SUBJECT))
+        if call.call.name == "visit" and _title(view, call.call) and not _own(call.call.arguments.get("url")):
+            others.insert(0, clip(_address(call.call), SUBJECT))
         return [*map(plain, others), _result(call, now)]
     lines = [
-        f"{plain(clip(_action(view, call.call), 2 * SUBJECT))} → {_result(call, now)}"
+        f"{plain(clip(action(view, call.call), 2 * SUBJECT))} → {_result(call, now)}"
         for call in current.calls[: details.CALLS]
     ]
     if (left := len(current.calls) - details.CALLS) > 0:
@@ -190,7 +200,8 @@ def _came_back(call: ToolCall, seen: Observation) -> str:
     if seen.sources and seen.ok:
         return count(len(seen.sources), "source")
     if seen.ok and (tables := _TABLE.findall(seen.text)):
-        return plain(clip(t(", ").join(tables), 2 * SUBJECT))
+        named = (t("CIA World Factbook") if each == "World Factbook" else each for each in tables)
+        return plain(clip(t(", ").join(named), 2 * SUBJECT))
     if seen.ok and (sums := _sums(call, seen)):
         return plain(clip("; ".join(sums), 2 * SUBJECT))
     address = as_words(call.arguments.get("url", ""))  # it is in the name already

@@ -1,4 +1,4 @@
-"""A summary line for the listed runs: number, average rounds, tool failures, median time."""
+"""A summary line for the listed runs: number, rounds, tool failures, median time; checks are only counted, as on Metrics."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.parts.shared.language import t
 from pages.parts.shared.words import count, lasted
+from research.defaults import AUDIT
 from research.errors import ConfigError
 from research.events.view import fold
 from research.ops.metrics import Figures, combined, figures
@@ -28,9 +29,12 @@ def _known(home: str) -> dict[tuple[str, float], Figures | None]:
 
 def draw(bench: Workbench, rows: Sequence[RunRow], more: bool) -> None:
     """Draw the line at once if all runs were read before; otherwise it grows while they are read."""
-    ended = [row for row in rows if row.outcome and row.status != "waiting_input"]
+    checks = sum(row.recipe.framework == AUDIT for row in rows)
+    ended = [row for row in rows if row.outcome and row.status != "waiting_input" and row.recipe.framework != AUDIT]
+    named = zip((len(rows) - checks, checks), ("run", "report check"), strict=True)
+    runs = " · ".join(count(number, name) for number, name in named if number)
     if not _read(bench, ended):
-        _line(bench, rows, ended, more, 0)
+        _line(bench, runs, ended, more, 0)
         return
 
     @st.fragment(run_every=EVERY_S)
@@ -38,7 +42,7 @@ def draw(bench: Workbench, rows: Sequence[RunRow], more: bool) -> None:
         rest = _read(bench, ended)
         if not rest:
             st.rerun()  # to stop the timer
-        _line(bench, rows, ended, more, rest)
+        _line(bench, runs, ended, more, rest)
 
     follow()
 
@@ -56,10 +60,9 @@ def _read(bench: Workbench, ended: Sequence[RunRow]) -> int:
     return len(missing)
 
 
-def _line(bench: Workbench, rows: Sequence[RunRow], ended: Sequence[RunRow], more: bool, rest: int) -> None:
+def _line(bench: Workbench, runs: str, ended: Sequence[RunRow], more: bool, rest: int) -> None:
     known = _known(str(bench.settings.home))
     found = combined([each for row in ended if (each := known.get((row.id, row.updated)))])
-    runs = count(len(rows), "run")
     parts = [t("{runs} on this page", runs=runs) if more else runs]
     if found:
         parts.append(t("{n} rounds on average", n=f"{found.average_rounds:.1f}"))

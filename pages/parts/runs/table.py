@@ -80,7 +80,7 @@ def _table(rows: Sequence[RunRow], asked: Sequence[str], opened: bool) -> None:
     checked = [place for place, row in enumerate(rows) if row in selected(rows)]
     columns: dict[str, list[Any]] = {
         "Question": [f"↳ {each}" if row.origin else each for row, each in zip(rows, asked, strict=True)],
-        "Outcome": [f"{head.SIGNS[head.look(row)[0]]} {head.state(row)}" for row in rows],
+        "Outcome": [f"{head.SIGNS[head.look(row)[1]]} {head.state(row)}" for row in rows],
         "Method": [titles.way(row.recipe) for row in rows],
         "Model": [titles.model(row.recipe.model) for row in rows],
     }

@@ -11,8 +11,9 @@ from pages.parts.library import collections, search
 from pages.parts.memory import filters as memory_filters
 from pages.parts.memory import similar
 from pages.parts.run import head
-from pages.parts.shared.language import later, spoken, t
+from pages.parts.shared.language import current, later, spoken, t
 from pages.parts.shared.words import ago
+from research._util.retold import said_lines
 from research._util.sentences import sentences
 from research.citations.marks import without_marks
 from research.errors import REFUSED, ToolError
@@ -110,10 +111,9 @@ def _memory(bench: Workbench, query: str, most: int) -> list[Found]:
         about = f"{t(memory_filters.KIND_NAMES[entry.kind])} · {ago(entry.time)}"
         text = _words(entry.text)
         title = similar.subject(entry) or clip(text, TITLE)
+        excerpt = _excerpt(entry.text, query) if title != text else ""
         to, near = {"entry": entry.id}, match.word_rank is None
-        found.append(
-            Found("memory", title, _excerpt(entry.text, query), _way(about, near), "pages/memory.py", to, near)
-        )
+        found.append(Found("memory", title, excerpt, _way(about, near), "pages/memory.py", to, near))
     return found
 
 
@@ -124,7 +124,7 @@ def _documents(bench: Workbench, query: str, most: int) -> list[Found]:
         to = {"doc": passage.url, "quote": passage.quote}
         near = hit.words is None
         about = _way(collections.title(hit.collection), near)
-        excerpt = _excerpt(passage.quote, query)
+        excerpt = _excerpt("\n".join(said_lines(passage.quote, current())), query)
         found.append(Found("document", passage.title, excerpt, about, "pages/library.py", to, near))
     return found
 

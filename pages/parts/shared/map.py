@@ -82,7 +82,7 @@ def _chart(data: pd.DataFrame, groups: list[str]) -> alt.Chart:
     place = {"axis": None, "scale": alt.Scale(domain=[-1.08, 1.08], nice=False)}
     colours = [*COLOURS[: min(len(groups), GROUPS)], COLOURS[-1]][: len(groups)]
     legend = (
-        alt.Legend(title=None, orient="bottom", columns=3, labelLimit=150, labelColor=INK, padding=0)
+        alt.Legend(title=None, orient="bottom", columns=2, labelLimit=150, labelColor=INK, padding=0)
         if len(groups) > 1
         else None
     )

@@ -109,6 +109,11 @@ def tool_title(name: str) -> str:
     return t(title) if title else name
 
 
+def is_act(name: str) -> bool:
+    """Return whether a call is an act of a framework, such as handing in a section, rather than the use of a tool."""
+    return name in _own_tools()
+
+
 @derived
 def _own_tools() -> Mapping[str, str]:
     return {name: title for entry in plugins.framework.all() for name, title in entry.calls.items()}

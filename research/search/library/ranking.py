@@ -171,9 +171,9 @@ def to_the_point(
 
     This concerns documents titled `Thing · Section` in the collections that have one about what is named; `collections` has
     that of each URL.  A query that names nothing, or only names, gets all.  Of what is named, only those sections stay that
-    say something of the rest of the query; of other things, those with a line that has a name and
-    half of the rest.  There are at least three results, unless a named one has as much of the query
-    as any.  `texts` returns what a document says that fits the query.
+    say something of the rest of the query; of other things, those with a line that has a name and half of the rest.  Where
+    none of these has as much of the query as any, there are at least three results from these collections; the last of them
+    is about other things.  `texts` returns what a document says that fits the query.
     """
     wanted = frozenset(content_tokens(query))
     subjects = _named((each.document for each in ranked), wanted)
@@ -204,8 +204,11 @@ def to_the_point(
 
     left = [each for n, each in enumerate(sections) if n >= _MOST or not tells(each)]
     kept = [each for each in ranked if each not in left]
-    spare = 0 if any(each.coverage == most for each in kept) else max(0, _LEAST - len(kept))
-    return [each for each in ranked if each in kept or each in left[:spare]]
+    own = sum(collections.get(each.document.url) in homes for each in kept)
+    spare = 0 if any(each.coverage == most for each in kept) else max(0, _LEAST - own)
+    elsewhere = [each for each in left if each.document not in subjects][:1]
+    spared = [*left[: spare - 1], *elsewhere][:spare] if spare else []
+    return [each for each in ranked if each in kept or each in spared]
 
 
 def _names(document: Document) -> list[frozenset[str]]:
