@@ -103,7 +103,7 @@ def other_person(claim: str, sentence: Sentence) -> str:
         return ""
     spans = [(each[start - 1].end, each[len(each) - behind - 1].end) for each in both]
     said, named = (text[a:b].strip() for text, (a, b) in zip((claim, sentence.text), spans, strict=True))
-    known = said in (sentence.whole or sentence.text) or said[:1] == named[:1]  # 张厂长 may be 张国华
+    known = said in sentence.text or said[:1] == named[:1]  # 张厂长 may be 张国华
     return "" if known or not (_is_person(said) and _is_person(named)) else named
 
 

@@ -45,6 +45,7 @@ def placed(claim: str, context: Sequence[str], title: str, sentences: Iterable[S
         bare = reading[1:] if _refers(reading) else reading
         if (
             sentence.quoted
+            or sentence.bound
             or ":" in sentence.text
             or "：" in sentence.text
             or len(bare) < _LEAST

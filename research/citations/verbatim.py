@@ -15,7 +15,7 @@ from research._util.amounts import SCALES
 from research._util.glossary import coverage
 from research._util.sentences import sentences_of, unwrapped
 from research.citations.language import listed, pattern, says, unnamed, words
-from research.citations.parts import parts
+from research.citations.parts import led, parts
 from research.quantities import quantities
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -38,6 +38,9 @@ _CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,
 _AND = re.compile(r" and (?=[a-z])")
 _FIGURE_LAST = re.compile(r"\d\D{0,3}$")
 _OPENED = re.compile(r"[(（][^)）]*$")
+_HEAD = re.compile(r"[^·:：(（|–—]*")
+"""The name at the beginning of a title."""
+_NOBODY = re.compile(r"(?!)")
 _COMMA = re.compile(r"[，；]|[,;](?!\d)")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -69,6 +72,10 @@ class Sentence(Struct, frozen=True, dict=True):
     """The line above its paragraph."""
     opening: str = ""
     """The first sentence of its paragraph."""
+    lead: str = ""
+    """The Chinese clause whose subject it has, if it has none."""
+    bound: bool = False
+    """Whether it says something only with that subject."""
     later: bool = False
     """Whether it is a clause whose subject may stand before it, in the whole sentence."""
 
@@ -149,16 +156,34 @@ def _value(digits: str, scale: int) -> str | Decimal:
         return digits
 
 
+def subject(title: str, text: str) -> re.Pattern[str]:
+    """Return a pattern of the name in a title of at least two words, and of what it is: `the Merrow Bridge`, `the bridge`.
+
+    A text that names another bridge may mean that one by `the bridge`.
+    """
+    found = _HEAD.match(title)
+    name = found[0].strip().removeprefix("The ") if found else ""
+    head = name.split(" of ")[0].split()
+    noun = next((each.casefold() for each in reversed(head) if each.isalpha()), "")
+    if len(head) < 2 or has_cjk(name) or len(noun) < _LEAST:
+        return _NOBODY
+    whole = "|".join(dict.fromkeys((re.escape(name), re.escape(" ".join(head)))))
+    named = rf"\b(?:[Tt]he )?(?:{whole})\b(?! [A-Z])"
+    prose = re.sub(rf"{re.escape(name)}|^\s*\|.*$", "", text, flags=re.M)
+    other = re.search(rf"(?!The )\b[A-Z]\w+ {noun.title()}\b|[a-z,] [A-Z]\w+ {noun}\b|\b(?i:{noun}) [A-Z\d]", prose)
+    return re.compile(named if other else rf"{named}|\b[Tt]he {noun}\b(?! (?:of\b|[A-Z\d]))")
+
+
 def stated(source: Source) -> Iterator[Sentence]:
     """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
     colon = spoken = listed_below = False
-    heading = ""
+    heading, page = "", subject(source.title, source.quote)
     for line in _lines(source.quote):
         year = ""
         text = _BULLET.sub("", line).strip()
         bullet = text != line.strip()
         inside = (colon and (bullet or spoken)) or (listed_below and bullet) or line.lstrip().startswith("|")
-        said = ""
+        said = about = ""
         if line.startswith("#") or not (inside or text.endswith(_STOPS)):
             heading = text
         pieces = sentences_of(text) if not inside else []
@@ -167,7 +192,11 @@ def stated(source: Source) -> Iterator[Sentence]:
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence, "", heading, pieces[0])
-                shorter = (*_clauses(sentence), *_parts(sentence), *_chinese_clauses(sentence, year))
+                named = page.match(about)
+                about = f"{named[0]}{sentence[2:]}" if named and sentence.startswith("It ") else sentence
+                shorter = (*_clauses(sentence), *_parts(about), *_chinese_clauses(sentence, year))
+                if about != sentence:
+                    shorter = (Sentence(about, sentence), *shorter)
                 yield from (replace(each, heading=heading, opening=pieces[0]) for each in shorter)
                 if translated := coverage(sentence):
                     yield Sentence(translated, sentence)
@@ -201,10 +230,14 @@ def _clauses(sentence: str) -> Iterator[Sentence]:
 
 def _parts(sentence: str) -> Iterator[Sentence]:
     """Yield the statements that parts of an English sentence make, unless a word in it may take them back."""
-    if not (
-        has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence or reserved(sentence) or says("denied", sentence)
-    ):
-        yield from (Sentence(part, sentence) for part in parts(sentence) if not says("back", part.split()[0]))
+    if has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence:
+        return
+    pieces = sentence.rstrip(".").split("; ")
+    for piece in pieces:
+        if len(pieces) > 1:
+            yield Sentence(piece, sentence)
+        if not (reserved(piece) or says("denied", piece)):
+            yield from (Sentence(part, sentence) for part in parts(piece) if not says("back", part.split()[0]))
 
 
 def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
@@ -231,6 +264,13 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
                 yield Sentence(begin, sentence)
             if before and not _YEAR.search(begin):
                 yield Sentence(f"{before}{begin}", sentence, later=True)
+            own = at and not led(clause)
+            first = 0 if own else max((n for n in range(at) if not led(clauses[n])), default=0)
+            if at and clause and all(sound[:at]) and not any(reserved(each) or says("bound", each) for each in clauses[:at]):
+                yield from (
+                    Sentence(each + clause.removeprefix("其中"), sentence, lead=clauses[first], bound=True, later=True)
+                    for each in dict.fromkeys(("", year))
+                )
             if at and alone:
                 yield from (
                     Sentence(f"{each}{clause}", sentence, later=True)
@@ -274,7 +314,7 @@ def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[
     keys = {each.key for each in claim if isinstance(each.key, str) and each.key != "%" and not opposites(each.key)}
     said = sorted(keys, key=len, reverse=True)
     for sentence in sentences if len(claim) >= _LEAST else ():
-        for reading in sentence.readings if all(map(sentence.folded.__contains__, said)) else ():
+        for reading in sentence.readings if not sentence.bound and all(map(sentence.folded.__contains__, said)) else ():
             if len(reading) != len(claim):
                 continue
             apart = [at for at, (mine, theirs) in enumerate(zip(claim, reading, strict=True)) if mine.key != theirs.key]
@@ -288,15 +328,6 @@ def contains(lines: Iterable[str], claim: str) -> bool:
     """Return whether lines have the words of a claim, whatever stands around them."""
     text, said = ("".join(f"\n{each.key}\n" for each in tokens_of(own)) for own in ("\n".join(lines), claim))
     return said in text
-
-
-def denies(claim: str, sentence: Sentence) -> bool:
-    """Return whether a sentence plainly denies how a claim begins: `Alcohol is not reimbursed`, but `up to EUR 20`."""
-    said, own = pattern("not").subn(" ", sentence.text)
-    reading, words_of = tokens_of(said), tokens_of(claim)
-    plain = own == 1 and len(reading) >= _LEAST and not any(map(reserved, (said, claim))) and not says("denied", claim)
-    same = [each.key for each in reading] == [each.key for each in words_of[: len(reading)]]
-    return plain and same and not sentence.quoted and not says("back", reading[0].text)
 
 
 def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
@@ -330,7 +361,7 @@ def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) 
         last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
         return theirs.text if last and not reserved(sentence.whole or sentence.text) else ""
     elsewhere = mine.text in sentence.whole  # of another part of it, perhaps of another year
-    return theirs.text if not elsewhere and _refutes(mine, reading, at, sentence.text) else ""
+    return theirs.text if not elsewhere and number_refutes(mine, reading, at, sentence.text) else ""
 
 
 @lru_cache(maxsize=65_536)
@@ -345,10 +376,23 @@ def reserved(text: str) -> bool:
     dates = (
         [each.written for each in quantities(text) if each.kind == "date"] if re.search(r"\bmay\b", text, re.I) else []
     )
+    if has_cjk(text):
+        text = _without_nouns(text)
     return says("reserve", re.sub("|".join(map(re.escape, dates)), " ", text) if dates else text)
 
 
-def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
+@lru_cache(maxsize=16_384)
+def _without_nouns(text: str) -> str:
+    """Return a Chinese text without longer nouns, in which a character that reserves does not: the 除 of 除草剂."""
+    import rjieba
+
+    kept = (
+        word for word, tag in rjieba.tag(text) if len(word) < 2 or not tag.startswith("n") or word in listed("reserve")
+    )
+    return "".join(kept)
+
+
+def number_refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     """Return whether a sentence that differs in one number refutes the claim.
 
     The number counts or measures something, or is the year at the end of what happens once: it is no other year, no part
@@ -379,4 +423,5 @@ def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
 
 def rounds(one: Decimal, other: Decimal) -> bool:
     """Return whether a number is another with fewer digits."""
-    return abs(one - other) <= Decimal("0.5").scaleb(int(one.normalize().as_tuple().exponent))
+    half = Decimal("0.5").scaleb(int(one.normalize().as_tuple().exponent))
+    return -half <= other - one < half
