@@ -234,6 +234,7 @@ def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
                 same.setdefault(page.n, sentence.whole or sentence.text)
     if same:
         return _Found("supported", (VERBATIM,), same)
+    figures = [each for each in figures if re.search(r"\d", each)] or figures
     if len(set(figures)) == 1 and not any(contains(page.lines, claim) for page in pages):
         return _Found("contradicted", (_other(figures[0]),), other)
     return None
@@ -285,7 +286,7 @@ def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
         (page.n, claim[at:], each)
         for page in pages
         for each in (page.sentences if has_cjk(claim) else ())
-        if (at := claim.find(each.text[:2])) >= 0 and at == len(commonprefix([claim[:at], each.lead]))
+        if (at := claim.find(each.text[:2])) >= 0 and claim[:at].rstrip("的") == commonprefix([claim[:at].rstrip("的"), each.lead])
     ]
     found = [(person, n, each.whole or each.text) for n, own, each in said if (person := other_person(own, each))]
     if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):

@@ -74,7 +74,7 @@ def _words(text: str) -> list[Word]:
             key = str(token.key)
             if key == "年" and words and any(token.end == end + 1 for _, end in inside):
                 continue
-            words.append(Word("be" if key in listed("is") else _ENDING.sub("", key), token.text, token.end))
+            words.append(Word("be" if key in listed("is") and not has_cjk(key) else _ENDING.sub("", key), token.text, token.end))
     return sorted(words, key=lambda each: each.end)
 
 
@@ -113,20 +113,21 @@ def _by_whom(words: list[Word]) -> list[Word]:
 
 def _rotated(words: list[Word]) -> list[Word]:
     """Return `甲公司承建大桥` for `大桥由甲公司承建`."""
-    at = next((at for at, each in enumerate(words) if at and each.key in listed("agent")), -1)
-    return [*words[at + 1 :], *words[:at]] if at > 0 else words
+    keys = ["", *(each.key for each in words), ""]
+    at = next((at for at, key in enumerate(keys[1:-1]) if key in listed("agent") and keys[at + 2] != "于"), -1)
+    return [*words[at + 1 :], *words[:at]] if at >= 0 else words
 
 
 class Index:
     """The sentences of a page, by their words without the figures."""
 
     def __init__(self, title: str, text: str, sentences: Iterable[Sentence]) -> None:
-        self.title, self._page = title, subject(title, text)
+        self.title, self._text, self._page = title, text, subject(title, text)
         self._said: dict[tuple[str, ...], list[tuple[Sentence, Ordered]]] = {}
         self._denied: dict[tuple[str, ...], list[tuple[Sentence, Ordered]]] = {}
         for sentence in sentences:
             own = ordered(sentence.text, self._page)
-            if len(own.words) >= _LEAST:
+            if len(own.words) >= _LEAST - sentence.bound:
                 self._said.setdefault(_frame(own.words), []).append((sentence, own))
             if sum(each.key in listed("not") for each in own.words) == 1:
                 self._denied.setdefault(_frame(own.words, listed("not") | listed("may")), []).append((sentence, own))
@@ -135,16 +136,19 @@ class Index:
         """Yield each sentence that says what a claim says; if it says otherwise, with its other figure or word."""
         said = ordered(claim, self._page)
         frame = _frame(said.words)
-        for cut in range(len(frame) - _LEAST + 1) if has_cjk(claim) else (0,):
-            for sentence, own in self._said.get(frame[cut:], ()):
-                words = said.words[cut:]
-                leads = (sentence.lead,) if sentence.bound else (sentence.lead, self.title)
-                if (cut or sentence.bound) and not any(_begins(each, said.words[:cut]) for each in leads):
-                    continue
-                if _keys(words) == _keys(own.words):
-                    yield sentence, None
-                elif _plain_of(claim, sentence) and (other := _other(said.text, words, own, sentence)):
-                    yield sentence, other
+        for cut in range(len(frame) - _LEAST + 2) if has_cjk(claim) else (0,):
+            for start, end in ((cut, len(frame)), (0, len(frame) - cut)):  # whoever acts stands first: `赵明管理仓库`
+                words, lead = said.words[start:end], said.words[:start] or said.words[end:]
+                for sentence, own in self._said.get(frame[start:end], ()) if cut or not start else ():
+                    leads = (sentence.lead,) if sentence.bound else (sentence.lead, self.title)
+                    if (cut or sentence.bound) and not any(_begins(each, lead) for each in leads):
+                        continue
+                    if end < len(frame) and sentence.text[:1] not in listed("agent"):
+                        continue
+                    if _keys(words) == _keys(own.words):
+                        yield sentence, None
+                    elif _plain_of(claim, sentence) and (other := _other(said.text, words, own, sentence, self._text)):
+                        yield sentence, other
         yield from self._denials(claim, said)
 
     def _denials(self, claim: str, said: Ordered) -> Iterator[tuple[Sentence, str]]:
@@ -188,16 +192,19 @@ def _plain_of(claim: str, sentence: Sentence) -> bool:
     return not (sentence.quoted or any(map(reserved, texts)))
 
 
-def _other(claim: str, words: Sequence[Word], own: Ordered, sentence: Sentence) -> str:
+def _other(claim: str, words: Sequence[Word], own: Ordered, sentence: Sentence, page: str) -> str:
     """Return the figure of a sentence where one that refutes it stands in a claim, or the first of two that changed places."""
     pairs = [(a, b) for a, b in zip(words, own.words, strict=True) if a.key != b.key]
     if len(pairs) > 2 or [a.key for a, _ in pairs] != [b.key for _, b in pairs][::-1] and len(pairs) == 2:
         return ""
     if len(pairs) == 1 and not pairs[0][0].figure:
         return pairs[0][1].text
+    if any(a.figure and a.figure.kind == "date" and a.text in page for a, _ in pairs):
+        return ""  # perhaps it happened twice
     whole = sentence.whole or sentence.text
     years = sum(each.kind != "number" for each in quantities(whole))
-    if len(pairs) == 1 and years > 1 and pairs[0][0].text in whole.replace(pairs[0][1].text, ""):
+    year = pairs[0][0].figure is not None and pairs[0][0].figure.kind == "year"
+    if len(pairs) == 1 and years > 1 and not year and pairs[0][0].text in whole.replace(pairs[0][1].text, ""):
         return ""
     return pairs[0][1].text if all(_refutes(a, claim, b, own.text) for a, b in pairs) else ""
 

@@ -32,6 +32,8 @@ _JOINTS = re.compile(r"; |,? and |, (?:while|whereas) ")
 _COMMAS = re.compile(r"[，；,;](?!\d)")
 _CHINESE_YEAR = re.compile(r"(?:1[5-9]|20)\d\d年")
 _LAST_NAMED = re.compile(r".*\b(the .+)$")
+_CLAUSE = re.compile(r"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){1,4}(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) ")
+"""How a clause with a subject of its own begins."""
 _REDUCED = re.compile(r"((?:The |A |An )?[^,]{3,80}), ((?:[a-z]+ed|built|made|held) [^,]+), ([a-z][^,]+)")
 """`The exhibition, curated by Ada Holt, ran for a year`."""
 _RANGE = re.compile(r" (?:between|from) (?:1[5-9]|20)\d\d (?:and|to) (?:1[5-9]|20)\d\d$")
@@ -87,9 +89,15 @@ def _joined(clause: str) -> Iterator[str]:
         figures = quantities(first)
         if says("between", clause) and not _PREDICATE.match(second):
             continue
+        others = quantities(second)
+        if len(figures) == 1 and figures[0].end < len(first) and others and not others[0].start:
+            if figures[0].unit == others[0].unit and others[0].kind == "number":
+                yield f"{first[: figures[0].start]}{second}"  # `9 euros for adults and 4 euros for children`
         if joint[1] and figures and (figures[-1].unit or figures[-1].end == len(first)):
             continue  # one figure in two units, or two of a list: `6 feet and 3 inches`, `in 2020 and 2021`
         yield first
+        if _CLAUSE.match(second) and not _INNER.search(first):
+            yield second
         if re.match(r"[a-z]+s\b", second) or _PREDICATE.match(second) and not _INNER.search(first):
             words = first.split()[:_SUBJECT]
             yield from (f"{' '.join(words[:many])} {second}" for many in range(1, len(words)))
@@ -106,7 +114,7 @@ def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
         if has_cjk(claim):
             year = _CHINESE_YEAR.match(first)
             dated = f"{year[0]}，" if year and not _CHINESE_YEAR.search(second) else ""
-            leads = _leads(first[len(year[0]) if year else 0 :]) if led(second) else [""]
+            leads = ["", *_leads(first[len(year[0]) if year else 0 :])][led(second) :]
             yield first, [f"{dated}{lead}{second.removeprefix('且')}" for lead in leads]
         elif not (says("back", second.split(" ")[0]) or says("between", first)):
             year = _FIRST.match(first)

@@ -40,6 +40,7 @@ _FIGURE_LAST = re.compile(r"\d\D{0,3}$")
 _OPENED = re.compile(r"[(（][^)）]*$")
 _HEAD = re.compile(r"[^·:：(（|–—]*")
 """The name at the beginning of a title."""
+_PIECES = re.compile(r"; |, and (?=(?:the|an?|its|another) )")
 _NOBODY = re.compile(r"(?!)")
 _COMMA = re.compile(r"[，；]|[,;](?!\d)")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
@@ -232,7 +233,7 @@ def _parts(sentence: str) -> Iterator[Sentence]:
     """Yield the statements that parts of an English sentence make, unless a word in it may take them back."""
     if has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence:
         return
-    pieces = sentence.rstrip(".").split("; ")
+    pieces = _PIECES.split(sentence.rstrip("."))
     for piece in pieces:
         if len(pieces) > 1:
             yield Sentence(piece, sentence)
