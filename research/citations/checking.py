@@ -20,11 +20,10 @@ from research.citations.labelled import Cell, Match, Told, accounted, cells_of, 
 from research.citations.language import listed, says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_date, match_name, named_by, other_person
-from research.citations.order import Index
+from research.citations.order import Index, chosen
 from research.citations.parts import halves
-from research.citations.placed import agreed, placed
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, contains, forms, of_some, opposites, stated, tokens_of
+from research.citations.verbatim import QUOTES, Sentence, contains, of_some, stated
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -42,6 +41,8 @@ _LONGEST_PAIR, _DEEP = 300, 2
 """Characters of a claim of two halves that are compared, and how often a half is cut again."""
 JUDGED = ("contradicted", "supported", "calculated")
 """Verdicts of the rules, the one that counts of two halves first."""
+_BEGIN = 5
+"""Characters by which an article at the beginning is seen."""
 _BEFORE = 3
 """Statements before one that may have the figures it is calculated from."""
 _FIGURES = 8
@@ -184,9 +185,8 @@ class _Checker:
         cells = [cell for page in pages for cell in page.cells]
         row = rowed(plain, context)
         said = told(row, cells, [page.title for page in pages])
-        verbatim = _verbatim(plain, pages)
         above = [*(each.text for each in before if each.context == context), context]
-        verbatim = _placed(plain, above, pages, verbatim)
+        verbatim = _verbatim(plain, pages, above)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
@@ -211,54 +211,39 @@ class _Checker:
         )
 
 
-def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
-    """Return whether sources say a claim word for word, or with another number."""
-    same: dict[int, str] = {}
-    other: dict[int, str] = {}
-    figures: list[str] = []
-    quoted = claim.lstrip()[:1] in tuple(QUOTES)
+def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -> _Found | None:
+    """Return whether sentences say a claim, of the subject above them, or otherwise."""
     some = of_some(claim) if says("duty", claim) else claim  # `Pilots must rest` is said of all pilots
-    for page in pages:
-        asked = [(form, page.sentences) for form in forms(claim, page.title)]
-        if some != claim:
-            asked.append((tokens_of(some), [each for each in page.sentences if each.begins(some)]))
-        found = [each for form, said in asked for each in compared(form, said)]
-        found = found or list(page.index.compared(claim))
-        if len({figure for _, figure in found}) > 1 and any(each.later for each, _ in found):
-            continue  # each may be of another subject
-        for sentence, figure in found:
-            if figure is not None:
-                other.setdefault(page.n, sentence.whole or sentence.text)
-                figures.append(figure)
-            elif quoted or not sentence.quoted:
-                same.setdefault(page.n, sentence.whole or sentence.text)
-    if same:
-        return _Found("supported", (VERBATIM,), same)
-    figures = [each for each in figures if re.search(r"\d", each)] or figures
-    if len(set(figures)) == 1 and not any(contains(page.lines, claim) for page in pages):
-        return _Found("contradicted", (_other(figures[0]),), other)
-    return None
-
-
-def _placed(claim: str, context: Sequence[str], pages: Sequence[_Page], whole: _Found | None) -> _Found | None:
-    """Return whether sentences say a claim of the subject above them, or with another figure; else what `whole` ones say.
-
-    Several figures of one subject refute none.
-    """
-    texts = [without_marks(each) for each in context]
-    own = [(page.n, each) for page in pages for each in placed(claim, texts, page.title, page.sentences)]
-    said = agreed([each for _, each in own])
-    if said is None:
-        return None if whole and whole.status == "contradicted" and len(own) > 1 else whole
+    found = [
+        (page.n, each)
+        for page in pages
+        for form in dict.fromkeys((claim, some))
+        for each in page.index.hits(form)
+        if form == claim or each.sentence.text[:_BEGIN].casefold() == form[:_BEGIN].casefold()
+    ]
+    own = chosen(found, [without_marks(each) for each in context], claim)
+    agreed = {each.other for _, each in own}
+    several = sum(bool(re.search(r"\d", each or "")) for each in agreed) > 1
+    quoted = claim.lstrip()[:1] in tuple(QUOTES)
+    sure = len(agreed) == 1 and "" not in agreed
+    if not sure:
+        own = [(n, each) for n, each in found if not each.subject]
+        if any(each.other is None for _, each in own):
+            own = [(n, each) for n, each in own if each.other is None]
+    own = [(n, each) for n, each in own if quoted or not each.sentence.quoted]
     lines = {n: each.sentence.whole or each.sentence.text for n, each in own}
-    if said[0]:
+    if own and all(each.other is None for _, each in own):
         return _Found("supported", (VERBATIM,), lines)
-    return _Found("contradicted", (_other(said[1]),), lines)
+    others = {each.other for _, each in own if each.other}
+    others = {each for each in others if re.search(r"\d", each)} or others
+    if several or len(others) != 1 or not (sure or not any(contains(page.lines, claim) for page in pages)):
+        return None
+    return _Found("contradicted", (_other(others.pop()),), lines)
 
 
 def _other(said: str) -> Reason:
     """Return why a sentence refutes a claim that differs from it in what the sentence says: a figure, or a word."""
-    if said in listed("not") or (said.isalpha() and opposites(said.casefold())):
+    if said in listed("not"):
         return because("the source says the opposite")
     if not re.search(r"\d", said):
         return because("the source gives {figure}", figure=said)

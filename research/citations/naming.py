@@ -95,7 +95,7 @@ def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
 
 def other_person(claim: str, sentence: Sentence) -> str:
     """Return whom a sentence names where a claim names another, if it can be only one: `厂长是…`, `由…负责`."""
-    both = tokens_of(claim), sentence.readings[0]
+    both = tokens_of(claim), tokens_of(sentence.text)
     mine, theirs = ([each.text for each in own] for own in both)
     start = len(commonprefix([mine, theirs]))
     while start and mine[start - 1] not in listed("is") | listed("agent"):

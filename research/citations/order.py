@@ -11,8 +11,10 @@ from decimal import Decimal
 from functools import cache, lru_cache
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from research.citations.language import listed, pattern, says
+from research.citations.language import listed, pattern, says, unnamed
+from research.citations.language import words as content
 from research.citations.verbatim import Sentence, Token, number_refutes, reserved, subject, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
@@ -21,6 +23,11 @@ _SELF = "Xself"
 """What stands for the subject of a page."""
 _ENDING = re.compile(r"(?<=[a-z]{3})(?:ed|es|s|e)$")
 _LEAST = 3
+_SUBJECT = 16
+"""Words, or Chinese characters, of the longest name of a subject."""
+_SEVERAL = re.compile(r"\band\b|[&/,，、和与及]")
+"""Matches a heading that may name more than one subject."""
+_SIGN = frozenset("%$€£¥°±<>≤≥=+~≈×÷")
 
 
 class Word(Struct, frozen=True):
@@ -48,47 +55,60 @@ def ordered(text: str, page: re.Pattern[str] | None = None) -> Ordered:
     if len(times) == 1:
         (at,) = times
         lead = at > 0 and found[at - 1].key in listed("when")
-        found = [*found[: at - lead], *found[at + 1 :], found[at]]
+        found = [*found[: at - lead], *found[at + 1 :], *found[at - lead : at + 1]]
     turned = _by_whom(found) if not has_cjk(plain) else _rotated(found)
     return Ordered(plain, tuple(each for each in turned if each.key not in listed("loose")))
 
 
 def _plain(text: str, page: re.Pattern[str] | None) -> str:
     """Return a text with one word for all that mean the same, and for the subject of its page, which need not be said."""
-    for meant in listed("same"):
-        first, *others = meant.split("|")
-        text = re.sub("|".join(sorted(others, key=len, reverse=True)), first, text)
+    meant, known = _meant()
+    text = known.sub(lambda found: meant[found[0].casefold()], text)
     return page.sub(_SELF, text).replace(f" of {_SELF}", "") if page else text
 
 
+@cache
+def _meant() -> tuple[dict[str, str], re.Pattern[str]]:
+    """Return the word for each that means the same, and a pattern of all of them, the longest first."""
+    groups = [each.replace("_", " ").split("|") for each in listed("same")]
+    meant = {word: first for first, *others in groups for word in (first, *others)}
+    ends = (word if has_cjk(word) else rf"\b{word}\b" for word in sorted(meant, key=len, reverse=True))
+    return meant, re.compile("|".join(ends), re.I)
+
+
 def _words(text: str) -> list[Word]:
-    found = [each for each in quantities(text) if each.kind != "ordinal" and not each.weak]
-    for at, each in enumerate(found):
-        if not each.unit and each.kind == "number" and re.search(r"\.\d*0$|\.\d+\.", each.written):
-            del found[at:]  # versions
-            break
+    found = [each for each in quantities(text) if (each.unit or each.kind in ("date", "year")) and not each.weak]
     words = [Word(_key(each), each.written, each.end, each) for each in found]
-    inside = [(each.start, each.end) for each in found]
     for token in tokens_of(text):
-        if not any(start < token.end <= end for start, end in inside):
-            key = str(token.key)
-            if key == "年" and words and any(token.end == end + 1 for _, end in inside):
-                continue
-            words.append(Word("be" if key in listed("is") and not has_cjk(key) else _ENDING.sub("", key), token.text, token.end))
+        inside = any(each.start < token.end <= each.end for each in found)
+        unit = token.key == "年" and any(token.end == each.end + 1 for each in found)
+        if not (inside or unit):
+            words.append(_word(token))
     return sorted(words, key=lambda each: each.end)
+
+
+def _word(token: Token) -> Word:
+    if isinstance(token.key, Decimal):
+        start = token.end - len(token.text)
+        figure = Quantity("number", token.text, float(token.key), 0.0, "", start, token.end)
+        return Word(f"{token.key.normalize():f}", token.text, token.end, figure)
+    key = "be" if token.key in listed("is") and not has_cjk(token.key) else _ENDING.sub("", token.key)
+    return Word(key, token.text, token.end)
 
 
 def _key(figure: Quantity) -> str:
     if figure.kind == "date":
         return "{}-{}-{}".format(*figure.date)
     points = any(each in figure.written for each in ("point", "百分点"))
-    return f"{figure.value:.12g} {figure.unit}{' points' * points}"
+    return f"{figure.value:.12g} {figure.unit}{' points' * points}".strip()
 
 
 def _moves(words: Sequence[Word], at: int, text: str) -> bool:
     """Return whether a figure is a date that says when all of a sentence is so."""
     figure, before = words[at].figure, words[at - 1].key if at else ""
     if figure is None or figure.kind == "number" or figure.hedge:
+        return False
+    if figure.kind == "year" and has_cjk(text) and text[figure.end : figure.end + 1] != "年":
         return False
     if not has_cjk(text):
         return before in listed("when")
@@ -118,6 +138,18 @@ def _rotated(words: list[Word]) -> list[Word]:
     return [*words[at + 1 :], *words[:at]] if at >= 0 else words
 
 
+class Hit(Struct, frozen=True):
+    """A sentence that says of its subject what a claim says, or the same with another figure."""
+
+    sentence: Sentence
+    other: str | None
+    """What the source says where it refutes the claim; empty if it does not refute it."""
+    subject: str = ""
+    """What the claim has and the sentence has not."""
+    above: frozenset[str] = frozenset()
+    """Words above the sentence: its heading, the start of its paragraph, and the title."""
+
+
 class Index:
     """The sentences of a page, by their words without the figures."""
 
@@ -126,30 +158,50 @@ class Index:
         self._said: dict[tuple[str, ...], list[tuple[Sentence, Ordered]]] = {}
         self._denied: dict[tuple[str, ...], list[tuple[Sentence, Ordered]]] = {}
         for sentence in sentences:
-            own = ordered(sentence.text, self._page)
-            if len(own.words) >= _LEAST - sentence.bound:
-                self._said.setdefault(_frame(own.words), []).append((sentence, own))
-            if sum(each.key in listed("not") for each in own.words) == 1:
-                self._denied.setdefault(_frame(own.words, listed("not") | listed("may")), []).append((sentence, own))
+            for text in sentence.texts:
+                self._add(sentence, ordered(text, self._page))
+        self._longest = max(map(len, self._said), default=0)
 
-    def compared(self, claim: str) -> Iterator[tuple[Sentence, str | None]]:
-        """Yield each sentence that says what a claim says; if it says otherwise, with its other figure or word."""
+    def _add(self, sentence: Sentence, own: Ordered) -> None:
+        for words in (own.words, own.words[_refers(own.words) :]):
+            if len(words) >= _LEAST - sentence.bound:
+                same = self._said.setdefault(_frame(words), [])
+                same += [(sentence, replace(own, words=words))] if (sentence, own) not in same else []
+        if sum(each.key in listed("not") for each in own.words) == 1:
+            self._denied.setdefault(_frame(own.words, listed("not") | listed("may")), []).append((sentence, own))
+
+    def hits(self, claim: str) -> list[Hit]:
+        """Return the sentences that say what a claim says, or otherwise; it may name the subject that is above them."""
         said = ordered(claim, self._page)
-        frame = _frame(said.words)
-        for cut in range(len(frame) - _LEAST + 2) if has_cjk(claim) else (0,):
-            for start, end in ((cut, len(frame)), (0, len(frame) - cut)):  # whoever acts stands first: `赵明管理仓库`
-                words, lead = said.words[start:end], said.words[:start] or said.words[end:]
-                for sentence, own in self._said.get(frame[start:end], ()) if cut or not start else ():
-                    leads = (sentence.lead,) if sentence.bound else (sentence.lead, self.title)
-                    if (cut or sentence.bound) and not any(_begins(each, lead) for each in leads):
-                        continue
-                    if end < len(frame) and sentence.text[:1] not in listed("agent"):
-                        continue
-                    if _keys(words) == _keys(own.words):
-                        yield sentence, None
-                    elif _plain_of(claim, sentence) and (other := _other(said.text, words, own, sentence, self._text)):
-                        yield sentence, other
-        yield from self._denials(claim, said)
+        found = []
+        for words, lead, first in _shorter(said.words, self._longest):
+            for sentence, own in self._said.get(_frame(words), ()):
+                if self._is_of(sentence, lead, first):
+                    same = _keys(words) == _keys(own.words)
+                    other = None if same else _other(said.text, words, own, sentence, self._text)
+                    refuted = other if other and _plain_of(claim, sentence) else ""
+                    above = content(f"{self.title} {sentence.heading} {sentence.opening}")
+                    found.append(Hit(sentence, None if same else refuted, " ".join(each.text for each in lead), above))
+        return found or [Hit(*each) for each in self._denials(claim, said)]
+
+    def _is_of(self, sentence: Sentence, lead: Sequence[Word], first: bool) -> bool:
+        """Return whether words of a claim are the subject of a sentence that has none, or the name of what is above it."""
+        if not lead:
+            return not sentence.bound
+        leads = (sentence.lead,) if sentence.bound else (sentence.lead, self.title)
+        if first and has_cjk(sentence.text) and any(_begins(each, lead) for each in leads):
+            return True
+        own, name = content(" ".join(each.text for each in lead)) - unnamed(), sentence.heading or self.title
+        if sentence.bound or not own or says("reserve", " ".join(each.text for each in lead)) or _SIGN & set(_keys(lead)):
+            return False
+        if any(content(each) - unnamed() <= own <= content(each) for each in (self.title, self.title.split(" · ")[0])):
+            return True
+        if ":" in sentence.text or "：" in sentence.text:
+            return False
+        if own <= content(name) and (not _SEVERAL.search(name) or content(name) - unnamed() <= own):
+            return True
+        keys = [each.key for each in lead if each.key not in listed("back") and not content(each.text) <= unnamed()]
+        return keys == _keys(ordered(sentence.opening, self._page).words)[: len(keys)]
 
     def _denials(self, claim: str, said: Ordered) -> Iterator[tuple[Sentence, str]]:
         """Yield each sentence that denies how a claim begins, with its `not`."""
@@ -162,6 +214,38 @@ class Index:
                 if same and not sentence.bound and not reserved(" ".join(each.text for each in words[end:])):
                     if _plain_of(claim, sentence):
                         yield sentence, next(each.text for each in own.words if each.key in listed("not"))
+
+
+def chosen(found: Sequence[tuple[int, Hit]], context: Iterable[str], claim: str) -> Sequence[tuple[int, Hit]]:
+    """Return the sentences that are about the subject of a claim, which it names itself or a text before it, the nearest first."""
+    if any(each.subject for _, each in found):
+        return [(n, each) for n, each in found if each.subject or not _refers(tokens_of(each.sentence.text))]
+    names = next(filter(None, map(_names, context)), frozenset[str]())
+    own = [(n, each) for n, each in found if names and names <= each.above]
+    refer = any(map(_refers, (tokens_of(claim), *(tokens_of(each.sentence.text) for _, each in found))))
+    return own or ([] if refer else found)
+
+
+def _refers(words: Sequence[Word] | Sequence[Token]) -> bool:
+    return bool(words) and words[0].text.casefold() in listed("back")
+
+
+def _names(text: str) -> frozenset[str]:
+    """Return the words that name the subject of a text: those of a heading, or with a capital or figure before its amount."""
+    if not text.rstrip().endswith((".", "。")):
+        return content(text) - unnamed()
+    lead = text[: next((each.start for each in quantities(text)), len(text))]
+    return content(" ".join(re.findall(r"(?<![\w-])[A-Z\d][\w-]*", lead))) - unnamed() - listed("back")
+
+
+def _shorter(words: tuple[Word, ...], longest: int) -> Iterator[tuple[tuple[Word, ...], tuple[Word, ...], bool]]:
+    """Yield words, then without each few of them that may be the subject, with these, and whether it stands first or acts."""
+    words = words[_refers(words) :]
+    yield words, (), False
+    for start in range(len(words)):
+        for end in range(start + max(1, len(words) - longest), min(start + _SUBJECT, len(words)) + 1):
+            if len(words) - (end - start) >= _LEAST - 1:
+                yield words[:start] + words[end:], words[start:end], not start or end == len(words)
 
 
 def _frame(words: Iterable[Word], without: Container[str] = ()) -> tuple[str, ...]:
@@ -211,12 +295,12 @@ def _other(claim: str, words: Sequence[Word], own: Ordered, sentence: Sentence, 
 
 def _refutes(mine: Word, claim: str, theirs: Word, text: str) -> bool:
     one, other = mine.figure, theirs.figure
-    if one is None or other is None or one.kind != other.kind or one.hedge != other.hedge:
+    if one is None or other is None or "date" in {one.kind, other.kind} != {"date"} or one.hedge != other.hedge:
         return False
     if one.kind == "date":
         same = [bool(n) for n in one.date] == [bool(n) for n in other.date]
         return same and not (one.states(other) or other.states(one))
-    if one.kind == "year":
+    if one.kind == other.kind == "year" and not (has_cjk(text) and not re.search(rf"{other.value:.0f}年", text)):
         return one.value != other.value and says("once", text)
     if re.sub(r"\D", "", mine.text) == re.sub(r"\D", "", theirs.text):
         units = [re.sub(r"[\d.,\s]", "", each.text) for each in (mine, theirs)]

@@ -48,9 +48,6 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d年(?!\d)")
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
-_BEGIN = 5
-"""Characters by which an article at the beginning is seen."""
-_OPPOSITES = (("accepted", "rejected"), ("allowed", "forbidden"), ("rise", "fall"), ("won", "lost"))
 _LEAST = 3
 """Words of the shortest sentence that states something."""
 
@@ -86,25 +83,12 @@ class Sentence(Struct, frozen=True, dict=True):
         return self.text[0] in QUOTES and self.text.rstrip(".。")[-1:] in QUOTES
 
     @cached_property
-    def folded(self) -> str:
-        """The sentence in lower case, in which words are found sooner than it is read."""
-        return self.text.casefold()
-
-    @cached_property
-    def readings(self) -> tuple[tuple[Token, ...], ...]:
+    def texts(self) -> tuple[str, ...]:
         """What it says, also of some instead of all, and without the parentheses that only name something or have a figure."""
         bare = _PARENTHESIS.sub(lambda each: " " * len(each[0]) if _names(each[0]) else each[0], self.text)
         some = self.text if says("denied", self.text) else of_some(self.text)
-        return tuple(dict.fromkeys(tokens_of(text) for text in (self.text, bare, some)))
+        return tuple(dict.fromkeys((self.text, bare, some)))
 
-    @cached_property
-    def dated(self) -> tuple[Token, ...]:
-        """What it says, with its dates by their value."""
-        return dated_tokens(self.text)
-
-    def begins(self, text: str) -> bool:
-        """Return whether it begins as a text does, without an article."""
-        return self.text[:_BEGIN].casefold() == text[:_BEGIN].casefold()
 
 
 def of_some(text: str) -> str:
@@ -133,17 +117,6 @@ def tokens_of(text: str) -> tuple[Token, ...]:
         if key not in articles or letter:
             found.append(Token(key, match.group(), match.end()))
     return tuple(found)
-
-
-def dated_tokens(text: str) -> tuple[Token, ...]:
-    """Return what a text says word for word, and each date with a day as one token: `2027-05-31`."""
-    found = tokens_of(text)
-    for date in quantities(text) if re.search(r"\d", text) else ():
-        if all(date.date):
-            value = Token("{}-{:02}-{:02}".format(*date.date), date.written, date.end)
-            before = [each for each in found if each.end <= date.start]
-            found = (*before, value, *(each for each in found if each.end > date.end))
-    return found
 
 
 def _value(digits: str, scale: int) -> str | Decimal:
@@ -310,66 +283,10 @@ def _lines(text: str) -> Iterator[str]:
         yield from unwrapped([line.rstrip() for line in block.splitlines() if line.strip()])
 
 
-def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:
-    """Yield each sentence that says what a claim says; if it has another number, which refutes the claim, with that."""
-    keys = {each.key for each in claim if isinstance(each.key, str) and each.key != "%" and not opposites(each.key)}
-    said = sorted(keys, key=len, reverse=True)
-    for sentence in sentences if len(claim) >= _LEAST else ():
-        for reading in sentence.readings if not sentence.bound and all(map(sentence.folded.__contains__, said)) else ():
-            if len(reading) != len(claim):
-                continue
-            apart = [at for at, (mine, theirs) in enumerate(zip(claim, reading, strict=True)) if mine.key != theirs.key]
-            if not apart:
-                yield sentence, None
-            elif len(apart) == 1 and (figure := refutes(claim[apart[0]], reading, apart[0], sentence)):
-                yield sentence, figure
-
-
 def contains(lines: Iterable[str], claim: str) -> bool:
     """Return whether lines have the words of a claim, whatever stands around them."""
     text, said = ("".join(f"\n{each.key}\n" for each in tokens_of(own)) for own in ("\n".join(lines), claim))
     return said in text
-
-
-def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
-    """Return the tokens of a claim, with and without its source's title: `France: …`, `Climate of France: …`, `“…” (Otters)`."""
-    whole = tokens_of(claim)
-    keys = [each.key for each in whole]
-    found = [whole]
-    for name in dict.fromkeys((title, title.split(" · ")[0])):
-        own = [each.key for each in tokens_of(name)]
-        if own and keys[: len(own)] == own and re.match(r"[)）]?\s*[:：]", claim[whole[len(own) - 1].end :]):
-            found.append(whole[len(own) :])
-        if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
-            found.append(whole[: -len(own)])
-        said = re.sub(
-            rf"(?<=[\w)]) of (?:the )?{re.escape(name.removeprefix('The '))}(?=:)|^\s*{re.escape(name)} 的(?=[^:：]*：)",
-            "",
-            claim,
-            count=1,
-        )
-        found += [tokens_of(said)] if said != claim else []
-    return found
-
-
-def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) -> str:
-    """Return the date at the end of a sentence that differs in it, or its other number or its opposite that refutes a claim."""
-    theirs = reading[at]
-    if theirs.key in opposites(mine.key):
-        plain = not (reserved(sentence.text) or sentence.quoted or mine.text in sentence.whole)
-        return theirs.text if plain else ""
-    if all(_DATE.fullmatch(str(each.key)) for each in (mine, theirs)):
-        last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
-        return theirs.text if last and not reserved(sentence.whole or sentence.text) else ""
-    elsewhere = mine.text in sentence.whole  # of another part of it, perhaps of another year
-    return theirs.text if not elsewhere and number_refutes(mine, reading, at, sentence.text) else ""
-
-
-@lru_cache(maxsize=65_536)
-def opposites(word: object) -> frozenset[str]:
-    """Return the words that say the opposite of a word of a claim."""
-    pairs = (*_OPPOSITES, *((other, one) for one, other in _OPPOSITES))
-    return frozenset(each for one, other in pairs if word in listed(one) for each in listed(other))
 
 
 def reserved(text: str) -> bool:

@@ -217,7 +217,7 @@ def test_a_part_of_a_sentence_or_another_word_is_left_to_a_judge(claim: str) -> 
 
 @pytest.mark.parametrize(
     ("claim", "figure"),
-    [("The Aller is a river of 311 km [1].", "211"), ("The town sold 1,300 boats to Denmark [1].", "1,200")],
+    [("The Aller is a river of 311 km [1].", "211 km"), ("The town sold 1,300 boats to Denmark [1].", "1,200")],
 )
 def test_the_same_words_with_another_figure_are_contradicted(claim: str, figure: str) -> None:
     assert found(claim) == {("contradicted", f"the source has the same words with another figure: {figure}")}
