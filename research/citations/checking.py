@@ -223,11 +223,13 @@ def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -
     ]
     own = chosen(found, [without_marks(each) for each in context], claim)
     agreed = {each.other for _, each in own}
-    several = sum(bool(re.search(r"\d", each or "")) for each in agreed) > 1
+    several = sum(each is None or bool(re.search(r"\d", each)) for each in agreed) > 1
     quoted = claim.lstrip()[:1] in tuple(QUOTES)
     sure = len(agreed) == 1 and "" not in agreed
     if not sure:
         own = [(n, each) for n, each in found if not each.subject]
+        if several and any(each.sentence.later for _, each in own):
+            return None  # each may be of another subject
         if any(each.other is None for _, each in own):
             own = [(n, each) for n, each in own if each.other is None]
     own = [(n, each) for n, each in own if quoted or not each.sentence.quoted]
@@ -271,7 +273,8 @@ def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
         (page.n, claim[at:], each)
         for page in pages
         for each in (page.sentences if has_cjk(claim) else ())
-        if (at := claim.find(each.text[:2])) >= 0 and claim[:at].rstrip("的") == commonprefix([claim[:at].rstrip("的"), each.lead])
+        if (at := claim.find(each.text[:2])) >= 0
+        and claim[:at].rstrip("的") == commonprefix([claim[:at].rstrip("的"), each.lead])
     ]
     found = [(person, n, each.whole or each.text) for n, own, each in said if (person := other_person(own, each))]
     if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research.citations.language import listed, pattern, says, unnamed
+from research.citations.language import listed, pattern, says, spoken, unnamed
 from research.citations.language import words as content
 from research.citations.verbatim import Sentence, Token, number_refutes, reserved, subject, tokens_of
 from research.quantities import Quantity, quantities
@@ -21,7 +21,7 @@ from research.text import has_cjk
 
 _SELF = "Xself"
 """What stands for the subject of a page."""
-_ENDING = re.compile(r"(?<=[a-z]{3})(?:ed|es|s|e)$")
+_ENDING = re.compile(r"(?<=[a-z]{4})(?:ed|es|s|e)$")
 _LEAST = 3
 _SUBJECT = 16
 """Words, or Chinese characters, of the longest name of a subject."""
@@ -124,8 +124,9 @@ def _by_whom(words: list[Word]) -> list[Word]:
     be, by = keys.index("be"), keys.index("by")
     end = next((at for at in range(by + 2, len(keys)) if keys[at] in listed("place") or words[at].figure), len(keys))
     who = words[by + 1 : end]
-    names = [at for at, each in enumerate(who) if each.text[:1].isupper()]
-    who = who[names[0] :] if names else who  # `by the engineer Ruth Alderney`
+    name = next((at for at, each in enumerate(who) if each.text[:1].isupper()), 0)
+    if name == 1 and not (who[0].text.endswith("ing") or who[0].text in spoken("link", "place", "reserve")):
+        who = who[1:]  # `by the engineer Ruth Alderney`, not `by the father of Ruth Alderney`
     if not who or "and" in keys[be:by]:
         return words
     return [*who, words[be + 1], *words[:be], *words[be + 2 : by], *words[end:]]
@@ -160,7 +161,7 @@ class Index:
         for sentence in sentences:
             for text in sentence.texts:
                 self._add(sentence, ordered(text, self._page))
-        self._longest = max(map(len, self._said), default=0)
+        self._heads = {(each[0], len(each)) for each in self._said}
 
     def _add(self, sentence: Sentence, own: Ordered) -> None:
         for words in (own.words, own.words[_refers(own.words) :]):
@@ -174,7 +175,11 @@ class Index:
         """Return the sentences that say what a claim says, or otherwise; it may name the subject that is above them."""
         said = ordered(claim, self._page)
         found = []
-        for words, lead, first in _shorter(said.words, self._longest):
+        for start, end in self._cuts(said.words):
+            words, lead = said.words[:start] + said.words[end:], said.words[start:end]
+            first = not start or end == len(said.words)
+            if _refers(lead) and len(lead) == 1:
+                lead, first = (), False
             for sentence, own in self._said.get(_frame(words), ()):
                 if self._is_of(sentence, lead, first):
                     same = _keys(words) == _keys(own.words)
@@ -182,7 +187,18 @@ class Index:
                     refuted = other if other and _plain_of(claim, sentence) else ""
                     above = content(f"{self.title} {sentence.heading} {sentence.opening}")
                     found.append(Hit(sentence, None if same else refuted, " ".join(each.text for each in lead), above))
-        return found or [Hit(*each) for each in self._denials(claim, said)]
+        return found or [Hit(*each) for each in self._denials(claim, said.words)]
+
+    def _cuts(self, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
+        """Yield the place of each few words of a claim without which it may have as many words as a sentence."""
+        frame = _frame(words)
+        if (frame[0], len(frame)) in self._heads:
+            yield 0, 0
+        for start in range(len(frame)):
+            for end in range(start + 1, min(start + _SUBJECT, len(frame)) + 1):
+                head = frame[0] if start else frame[end] if end < len(frame) else ""
+                if (head, len(frame) - (end - start)) in self._heads:
+                    yield start, end
 
     def _is_of(self, sentence: Sentence, lead: Sequence[Word], first: bool) -> bool:
         """Return whether words of a claim are the subject of a sentence that has none, or the name of what is above it."""
@@ -191,8 +207,9 @@ class Index:
         leads = (sentence.lead,) if sentence.bound else (sentence.lead, self.title)
         if first and has_cjk(sentence.text) and any(_begins(each, lead) for each in leads):
             return True
-        own, name = content(" ".join(each.text for each in lead)) - unnamed(), sentence.heading or self.title
-        if sentence.bound or not own or says("reserve", " ".join(each.text for each in lead)) or _SIGN & set(_keys(lead)):
+        text, name = " ".join(each.text for each in lead), sentence.heading or self.title
+        own = content(text) - unnamed()
+        if sentence.bound or not own or says("reserve", text) or _SIGN & set(text):
             return False
         if any(content(each) - unnamed() <= own <= content(each) for each in (self.title, self.title.split(" · ")[0])):
             return True
@@ -203,21 +220,21 @@ class Index:
         keys = [each.key for each in lead if each.key not in listed("back") and not content(each.text) <= unnamed()]
         return keys == _keys(ordered(sentence.opening, self._page).words)[: len(keys)]
 
-    def _denials(self, claim: str, said: Ordered) -> Iterator[tuple[Sentence, str]]:
+    def _denials(self, claim: str, own_words: Sequence[Word]) -> Iterator[tuple[Sentence, str]]:
         """Yield each sentence that denies how a claim begins, with its `not`."""
-        words = [each for each in said.words if each.key not in listed("may")]
+        words = [each for each in own_words if each.key not in listed("may")]
         if not self._denied or any(each.key in listed("not") for each in words):
             return
         for end in range(_LEAST - 1, len(words) + 1):
-            for sentence, own in self._denied.get(_frame(words[:end]), ()):
-                same = _keys(words[:end]) == [e.key for e in own.words if e.key not in listed("not") | listed("may")]
-                if same and not sentence.bound and not reserved(" ".join(each.text for each in words[end:])):
-                    if _plain_of(claim, sentence):
-                        yield sentence, next(each.text for each in own.words if each.key in listed("not"))
+            more = " ".join(each.text for each in words[end:])
+            for sentence, own in [] if reserved(more) else self._denied.get(_frame(words[:end]), ()):
+                said = [each.key for each in own.words if each.key not in listed("not") | listed("may")]
+                if _keys(words[:end]) == said and not sentence.bound and _plain_of(claim, sentence):
+                    yield sentence, next(each.text for each in own.words if each.key in listed("not"))
 
 
 def chosen(found: Sequence[tuple[int, Hit]], context: Iterable[str], claim: str) -> Sequence[tuple[int, Hit]]:
-    """Return the sentences that are about the subject of a claim, which it names itself or a text before it, the nearest first."""
+    """Return the sentences that are about the subject of a claim, which it names, or a text before it (the nearest first)."""
     if any(each.subject for _, each in found):
         return [(n, each) for n, each in found if each.subject or not _refers(tokens_of(each.sentence.text))]
     names = next(filter(None, map(_names, context)), frozenset[str]())
@@ -236,16 +253,6 @@ def _names(text: str) -> frozenset[str]:
         return content(text) - unnamed()
     lead = text[: next((each.start for each in quantities(text)), len(text))]
     return content(" ".join(re.findall(r"(?<![\w-])[A-Z\d][\w-]*", lead))) - unnamed() - listed("back")
-
-
-def _shorter(words: tuple[Word, ...], longest: int) -> Iterator[tuple[tuple[Word, ...], tuple[Word, ...], bool]]:
-    """Yield words, then without each few of them that may be the subject, with these, and whether it stands first or acts."""
-    words = words[_refers(words) :]
-    yield words, (), False
-    for start in range(len(words)):
-        for end in range(start + max(1, len(words) - longest), min(start + _SUBJECT, len(words)) + 1):
-            if len(words) - (end - start) >= _LEAST - 1:
-                yield words[:start] + words[end:], words[start:end], not start or end == len(words)
 
 
 def _frame(words: Iterable[Word], without: Container[str] = ()) -> tuple[str, ...]:
@@ -308,7 +315,9 @@ def _refutes(mine: Word, claim: str, theirs: Word, text: str) -> bool:
     if one.unit != other.unit:
         return False
     reading, said = tokens_of(text), tokens_of(claim)
-    return number_refutes(said[_number(said, one)], reading, _number(reading, other), pattern("limit").sub(_blank, text))
+    return number_refutes(
+        said[_number(said, one)], reading, _number(reading, other), pattern("limit").sub(_blank, text)
+    )
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import accumulate
 
 from research.citations.language import says
@@ -32,15 +33,19 @@ _JOINTS = re.compile(r"; |,? and |, (?:while|whereas) ")
 _COMMAS = re.compile(r"[，；,;](?!\d)")
 _CHINESE_YEAR = re.compile(r"(?:1[5-9]|20)\d\d年")
 _LAST_NAMED = re.compile(r".*\b(the .+)$")
-_CLAUSE = re.compile(r"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){1,4}(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) ")
+_CLAUSE = re.compile(
+    r"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){1,4}(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) "
+)
 """How a clause with a subject of its own begins."""
-_REDUCED = re.compile(r"((?:The |A |An )?[^,]{3,80}), ((?:[a-z]+ed|built|made|held) [^,]+), ([a-z][^,]+)")
+_REDUCED = re.compile(
+    r"((?:(?! of )[^,]){3,80}), (?:(?:which|who) ([^,]+)|((?:[a-z]+ed|built|made|held) [^,]+)), ([a-z][^,]+)"
+)
 """`The exhibition, curated by Ada Holt, ran for a year`."""
 _RANGE = re.compile(r" (?:between|from) (?:1[5-9]|20)\d\d (?:and|to) (?:1[5-9]|20)\d\d$")
 _AGENT = re.compile(r"(.+ (?:is|are|was|were) [a-z]+\b.*) by (?!\d)[^,]+(?:, [A-Z][^,]+)?$")
 """Who did what was done, at the end."""
-_PREDICATE = re.compile(r"(?:[a-z]+ed|is|was|are|were|has|had|have|[a-z]+(?:t|n) by)\b")
-_INNER = re.compile(r"\b(?:that|which|who|whose|where|said|says|told)\b|,")
+_PREDICATE = re.compile(r"(?:[a-z]+(?:ed|s)|is|was|are|were|has|had|have|[a-z]+(?:t|n) by)\b")
+INNER = re.compile(r"\b(?:that|which|who|whose|where|say|says|said|tells|told|claims|claimed|believes|believed)\b|,")
 """Behind these, a verb after `and` may have another subject than the sentence."""
 
 
@@ -73,7 +78,7 @@ def _shorter(clause: str) -> Iterator[str]:
         yield from (f"{' '.join(words[:many])} was {made[1].lower()} {made[2]}" for many in range(1, len(words) + 1))
     yield from (clause[: dated.end()] for dated in _DATED.finditer(clause) if not made)
     if reduced := _REDUCED.fullmatch(clause):
-        yield from (f"{reduced[1]} was {reduced[2]}", f"{reduced[1]} {reduced[3]}")
+        yield from (f"{reduced[1]} {reduced[2] or f'was {reduced[3]}'}", f"{reduced[1]} {reduced[4]}")
     if agent := _AGENT.match(clause):
         yield agent[1]
     if period := _RANGE.search(clause):
@@ -86,21 +91,21 @@ def _joined(clause: str) -> Iterator[str]:
     """Yield both halves of `The mill has 90 looms and sells cloth`, the second with the subject of the first."""
     for joint in _AND.finditer(clause):
         first, second = clause[: joint.start()], clause[joint.end() :]
-        figures = quantities(first)
+        figures, others = quantities(first), quantities(second)
         if says("between", clause) and not _PREDICATE.match(second):
             continue
-        others = quantities(second)
-        if len(figures) == 1 and figures[0].end < len(first) and others and not others[0].start:
-            if figures[0].unit == others[0].unit and others[0].kind == "number":
-                yield f"{first[: figures[0].start]}{second}"  # `9 euros for adults and 4 euros for children`
+        if (
+            joint[1]
+            and len(figures) == 1
+            and others
+            and (figures[0].unit, "number") == (others[0].unit, others[0].kind)
+        ):
+            yield from _meant(first, second)
         if joint[1] and figures and (figures[-1].unit or figures[-1].end == len(first)):
             continue  # one figure in two units, or two of a list: `6 feet and 3 inches`, `in 2020 and 2021`
         yield first
-        if _CLAUSE.match(second) and not _INNER.search(first):
-            yield second
-        if re.match(r"[a-z]+s\b", second) or _PREDICATE.match(second) and not _INNER.search(first):
-            words = first.split()[:_SUBJECT]
-            yield from (f"{' '.join(words[:many])} {second}" for many in range(1, len(words)))
+        if not joint[1] and (_PREDICATE.match(second) or _CLAUSE.match(second)) and not INNER.search(first):
+            yield from _meant(first, second)
 
 
 def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
@@ -126,7 +131,7 @@ def _meant(first: str, second: str) -> Iterator[str]:
     """Yield what the second half of an English claim says."""
     figures = quantities(first)
     words = first.split()[:_SUBJECT]
-    if _PREDICATE.match(second) or re.match(r"[a-z]+s\b", second):
+    if _PREDICATE.match(second):
         yield from (f"{' '.join(words[:many])} {second}" for many in range(1, len(words) + 1))
     elif second[:1].isdigit():
         yield from (f"{first[: each.start]}{second}" for each in figures[:1] if each.end < len(first))
@@ -143,6 +148,7 @@ def _leads(clause: str) -> list[str]:
     return list(accumulate(rjieba.cut(clause)))[:_SUBJECT]
 
 
+@lru_cache(maxsize=16_384)
 def led(clause: str) -> bool:
     """Return whether a Chinese clause has the subject of the one before it, as it begins with no other."""
     import rjieba

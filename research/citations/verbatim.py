@@ -15,7 +15,7 @@ from research._util.amounts import SCALES
 from research._util.glossary import coverage
 from research._util.sentences import sentences_of, unwrapped
 from research.citations.language import listed, pattern, says, unnamed, words
-from research.citations.parts import led, parts
+from research.citations.parts import INNER, led, parts
 from research.quantities import quantities
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -34,8 +34,6 @@ _WORD_BEFORE = re.compile(r"\w\s$")
 _BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
 QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
-_CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,500})")
-_AND = re.compile(r" and (?=[a-z])")
 _FIGURE_LAST = re.compile(r"\d\D{0,3}$")
 _OPENED = re.compile(r"[(（][^)）]*$")
 _HEAD = re.compile(r"[^·:：(（|–—]*")
@@ -88,7 +86,6 @@ class Sentence(Struct, frozen=True, dict=True):
         bare = _PARENTHESIS.sub(lambda each: " " * len(each[0]) if _names(each[0]) else each[0], self.text)
         some = self.text if says("denied", self.text) else of_some(self.text)
         return tuple(dict.fromkeys((self.text, bare, some)))
-
 
 
 def of_some(text: str) -> str:
@@ -168,7 +165,7 @@ def stated(source: Source) -> Iterator[Sentence]:
                 yield Sentence(sentence, "", heading, pieces[0])
                 named = page.match(about)
                 about = f"{named[0]}{sentence[2:]}" if named and sentence.startswith("It ") else sentence
-                shorter = (*_clauses(sentence), *_parts(about), *_chinese_clauses(sentence, year))
+                shorter = (*_parts(about), *_chinese_clauses(sentence, year))
                 if about != sentence:
                     shorter = (Sentence(about, sentence), *shorter)
                 yield from (replace(each, heading=heading, opening=pieces[0]) for each in shorter)
@@ -184,34 +181,18 @@ def stated(source: Source) -> Iterator[Sentence]:
         spoken = colon and len(tokens_of(text)) > 1  # not `Observation:`
 
 
-def _clauses(sentence: str) -> Iterator[Sentence]:
-    """Yield the two statements of `The Oslo plant, which opened in 2009, makes valves`, which begins with one name.
-
-    So those of `It started on 1 June 2024 and ends on 31 May 2027`, which end with a date each.
-    """
-    both = [sentence[: each.start()] for each in _AND.finditer(sentence)]
-    dates = [each.end for each in quantities(sentence) if all(each.date)] if both else []
-    if len(both) == 1 and dates == [len(both[0]), len(sentence.rstrip(".。"))] and not reserved(sentence):
-        about = tokens_of(sentence)[0].text
-        yield Sentence(both[0], sentence)
-        if says("back", about):
-            yield Sentence(f"{about}{sentence[len(both[0]) + 4 :]}", sentence)
-    if (found := _CLAUSE.fullmatch(sentence)) and not says("reserve", found[1]):
-        name = [each.text for each in tokens_of(found[1])]
-        for said in found.groups()[1:] if all(each[0].isupper() for each in name[:1] + name[1:-1]) else ():
-            yield Sentence(f"{found[1]} {said}", sentence)
-
-
 def _parts(sentence: str) -> Iterator[Sentence]:
     """Yield the statements that parts of an English sentence make, unless a word in it may take them back."""
     if has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence:
         return
     pieces = _PIECES.split(sentence.rstrip("."))
-    for piece in pieces:
+    for at, piece in enumerate(pieces):
+        if any(reserved(pattern("limit").sub(" ", each)) or INNER.search(each) for each in pieces[:at]):
+            return  # `If the dam breaks, the mill is flooded, and the bridge is closed`
         if len(pieces) > 1:
             yield Sentence(piece, sentence)
         if not (reserved(piece) or says("denied", piece)):
-            yield from (Sentence(part, sentence) for part in parts(piece) if not says("back", part.split()[0]))
+            yield from (Sentence(part, sentence) for part in parts(piece))
 
 
 def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
@@ -238,9 +219,8 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
                 yield Sentence(begin, sentence)
             if before and not _YEAR.search(begin):
                 yield Sentence(f"{before}{begin}", sentence, later=True)
-            own = at and not led(clause)
-            first = 0 if own else max((n for n in range(at) if not led(clauses[n])), default=0)
-            if at and clause and all(sound[:at]) and not any(reserved(each) or says("bound", each) for each in clauses[:at]):
+            first = max((n for n in range(at) if led(clause) and not led(clauses[n])), default=0)
+            if at and clause and all(sound[:at]) and not any(map(_binding, clauses[:at])):
                 yield from (
                     Sentence(each + clause.removeprefix("其中"), sentence, lead=clauses[first], bound=True, later=True)
                     for each in dict.fromkeys(("", year))
@@ -252,6 +232,11 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
                 )
         ended = _FIGURE_LAST.search(clause)
         alone = alone and bool(ended) and says("is", clause) and not (reserved(clause) or says("season", clause))
+
+
+def _binding(clause: str) -> bool:
+    """Return whether a clause may be the condition of those behind it."""
+    return reserved(clause) or says("bound", clause)
 
 
 def _year(clause: str, year: str) -> str:

@@ -881,7 +881,7 @@ bought a firm that was founded in 1950 and sold cloth to Norway. The bridge is 6
         ("The Solveig carries 640 passengers.", "supported"),
         ("The Solveig carries 90 passengers.", "contradicted"),
         ("Revenue rose to 18 million euros in 2023.", "supported"),
-        ("Revenue fell to 18 million euros in 2023.", "unverified"),
+        ("Revenue fell to 18 million euros in 2023.", "contradicted"),
         ("Anna Berg owns 30 percent of the mill.", "unverified"),
         ("The mill sold cloth to Norway.", "unverified"),
         ("The mill was founded in 1950.", "unverified"),
