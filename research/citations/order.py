@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from research.citations.language import listed, pattern, says, spoken, unnamed
 from research.citations.language import words as content
-from research.citations.verbatim import Sentence, Token, number_refutes, reserved, subject, tokens_of
+from research.citations.verbatim import PIECES, Sentence, Token, number_refutes, reserved, subject, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
 
@@ -278,7 +278,7 @@ def _keys(words: Sequence[Word]) -> list[str]:
 def _plain_of(claim: str, sentence: Sentence) -> bool:
     """Return whether no word takes back or leaves open what a sentence says, and so refutes."""
     texts = [pattern("limit").sub(" ", each) for each in (claim, sentence.text)]
-    around = next((each for each in re.split("; |；", sentence.whole) if sentence.text in each), "")
+    around = next((each for each in PIECES.split(sentence.whole) if sentence.text in each), "")
     texts.append(around.replace(sentence.text, " "))
     return not (sentence.quoted or any(map(reserved, texts)))
 

@@ -38,7 +38,8 @@ _FIGURE_LAST = re.compile(r"\d\D{0,3}$")
 _OPENED = re.compile(r"[(（][^)）]*$")
 _HEAD = re.compile(r"[^·:：(（|–—]*")
 """The name at the beginning of a title."""
-_PIECES = re.compile(r"; |, and (?=(?:the|an?|its|another) )")
+PIECES = re.compile(r"; |；|, and (?=(?:the|an?|its|another) )")
+"""Between statements that stand alone."""
 _NOBODY = re.compile(r"(?!)")
 _COMMA = re.compile(r"[，；]|[,;](?!\d)")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
@@ -185,7 +186,7 @@ def _parts(sentence: str) -> Iterator[Sentence]:
     """Yield the statements that parts of an English sentence make, unless a word in it may take them back."""
     if has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence:
         return
-    pieces = _PIECES.split(sentence.rstrip("."))
+    pieces = PIECES.split(sentence.rstrip("."))
     for at, piece in enumerate(pieces):
         if any(reserved(pattern("limit").sub(" ", each)) or INNER.search(each) for each in pieces[:at]):
             return  # `If the dam breaks, the mill is flooded, and the bridge is closed`
