@@ -226,7 +226,7 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
                     Sentence(each + clause.removeprefix("其中"), sentence, lead=clauses[first], bound=True, later=True)
                     for each in dict.fromkeys(("", year))
                 )
-            if at and alone:
+            if at and clause and alone:
                 yield from (
                     Sentence(f"{each}{clause}", sentence, later=True)
                     for each in dict.fromkeys((dated, "" if dated == before else dated))
