@@ -15,12 +15,10 @@ from msgspec.structs import replace
 
 from research.citations.language import listed, pattern, says, spoken, unnamed
 from research.citations.language import words as content
-from research.citations.verbatim import PIECES, Sentence, Token, number_refutes, reserved, subject, tokens_of
+from research.citations.verbatim import PIECES, SELF, Sentence, Token, number_refutes, reserved, subject, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
 
-_SELF = "Xself"
-"""What stands for the subject of a page."""
 _ENDING = re.compile(r"(?<=[a-z]{4})(?:ed|es|s|e)$")
 _LEAST = 3
 _SUBJECT = 16
@@ -47,7 +45,7 @@ class Ordered(Struct, frozen=True):
 
 
 @lru_cache(maxsize=16_384)
-def ordered(text: str, page: re.Pattern[str] | None = None) -> Ordered:
+def ordered(text: str, page: tuple[re.Pattern[str], str] | None = None) -> Ordered:
     """Return the words of a text: the active for the passive, its only date last, the subject of its page always alike."""
     plain = _plain(text, page)
     found = _words(plain)
@@ -60,11 +58,11 @@ def ordered(text: str, page: re.Pattern[str] | None = None) -> Ordered:
     return Ordered(plain, tuple(each for each in turned if each.key not in listed("loose")))
 
 
-def _plain(text: str, page: re.Pattern[str] | None) -> str:
+def _plain(text: str, page: tuple[re.Pattern[str], str] | None) -> str:
     """Return a text with one word for all that mean the same, and for the subject of its page, which need not be said."""
     meant, known = _meant()
     text = known.sub(lambda found: meant[found[0].casefold()], text)
-    return page.sub(_SELF, text).replace(f" of {_SELF}", "") if page else text
+    return page[0].sub(SELF, text).replace(f" of {SELF}", "").replace(SELF, page[1]) if page else text
 
 
 @cache

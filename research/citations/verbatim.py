@@ -32,6 +32,8 @@ _GROUPS = re.compile(r"\d{1,3}(?:[,'’\s]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2
 _PARENTHESIS = re.compile(r"([(（\[][^()（）\[\]]{1,200}[)）\]])")
 _WORD_BEFORE = re.compile(r"\w\s$")
 _BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
+SELF = "Xself"
+"""What stands for the subject of a page."""
 QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
 _FIGURE_LAST = re.compile(r"\d\D{0,3}$")
@@ -40,7 +42,6 @@ _HEAD = re.compile(r"[^·:：(（|–—]*")
 """The name at the beginning of a title."""
 PIECES = re.compile(r"; |；|, and (?=(?:the|an?|its|another) )")
 """Between statements that stand alone."""
-_NOBODY = re.compile(r"(?!)")
 _COMMA = re.compile(r"[，；]|[,;](?!\d)")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -128,8 +129,8 @@ def _value(digits: str, scale: int) -> str | Decimal:
         return digits
 
 
-def subject(title: str, text: str) -> re.Pattern[str]:
-    """Return a pattern of the name in a title of at least two words, and of what it is: `the Merrow Bridge`, `the bridge`.
+def subject(title: str, text: str) -> tuple[re.Pattern[str], str]:
+    """Return a pattern of the name in a title of at least two words, `the Merrow Bridge` or `the bridge`; and what it is.
 
     A text that names another bridge may mean that one by `the bridge`.
     """
@@ -138,18 +139,20 @@ def subject(title: str, text: str) -> re.Pattern[str]:
     head = name.split(" of ")[0].split()
     noun = next((each.casefold() for each in reversed(head) if each.isalpha()), "")
     if len(head) < 2 or has_cjk(name) or len(noun) < _LEAST:
-        return _NOBODY
+        return re.compile(r"(?!)"), ""
     whole = "|".join(dict.fromkeys((re.escape(name), re.escape(" ".join(head)))))
     named = rf"\b(?:[Tt]he )?(?:{whole})\b(?! [A-Z])"
     prose = re.sub(rf"{re.escape(name)}|^\s*\|.*$", "", text, flags=re.M)
     other = re.search(rf"(?!The )\b[A-Z]\w+ {noun.title()}\b|[a-z,] [A-Z]\w+ {noun}\b|\b(?i:{noun}) [A-Z\d]", prose)
-    return re.compile(named if other else rf"{named}|\b[Tt]he {noun}\b(?! (?:of\b|[A-Z\d]))")
+    if other:
+        return re.compile(named), SELF
+    return re.compile(rf"{named}|\b[Tt]he {noun}\b(?! (?:of\b|[A-Z\d]))"), noun
 
 
 def stated(source: Source) -> Iterator[Sentence]:
     """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
     colon = spoken = listed_below = False
-    heading, page = "", subject(source.title, source.quote)
+    heading, (page, _) = "", subject(source.title, source.quote)
     for line in _lines(source.quote):
         year = ""
         text = _BULLET.sub("", line).strip()
