@@ -138,7 +138,7 @@ def subject(title: str, text: str) -> tuple[re.Pattern[str], str]:
     name = found[0].strip().removeprefix("The ") if found else ""
     head = name.split(" of ")[0].split()
     noun = next((each.casefold() for each in reversed(head) if each.isalpha()), "")
-    if len(head) < 2 or has_cjk(name) or len(noun) < _LEAST:
+    if len(head) < 2 or has_cjk(name) or len(noun) < _LEAST or " · " in title:  # a country is no kind of thing
         return re.compile(r"(?!)"), ""
     whole = "|".join(dict.fromkeys((re.escape(name), re.escape(" ".join(head)))))
     named = rf"\b(?:[Tt]he )?(?:{whole})\b(?! [A-Z])"
