@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from os.path import commonprefix
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,12 +28,13 @@ from research.citations.labelled import (
     mentioned,
     told,
 )
-from research.citations.language import says, spoken, words
+from research.citations.language import listed, says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_date, match_name, named_by, other_person
-from research.citations.placed import agreed, placed
+from research.citations.order import Index, chosen
+from research.citations.parts import halves
 from research.citations.reasons import DEAD, OPEN, because, one_line
-from research.citations.verbatim import QUOTES, Sentence, compared, contains, denies, forms, of_some, stated, tokens_of
+from research.citations.verbatim import QUOTES, Sentence, contains, of_some, stated
 from research.quantities import Quantity, quantities
 from research.text import has_cjk
 from research.types import HOLDS, Citation, Reason, Source, Verdict
@@ -45,6 +48,12 @@ _LONGEST_CLAIM = 2_000
 """Characters of a statement that the rules check."""
 _MOST_CLAIMS = 500
 """Cited statements of one report that the rules check."""
+_LONGEST_PAIR, _DEEP = 300, 2
+"""Characters of a claim of two halves that are compared, and how often a half is cut again."""
+JUDGED = ("contradicted", "supported", "calculated")
+"""Verdicts of the rules, the one that counts of two halves first."""
+_BEGIN = 5
+"""Characters by which an article at the beginning is seen."""
 _BEFORE = 3
 """Statements before one that may have the figures it is calculated from."""
 _FIGURES = 8
@@ -88,16 +97,22 @@ class _Found(Struct, frozen=True):
     """The claim in the words of the labels, by which the nearest line is found."""
 
 
-class _Page(Struct, frozen=True):
+class _Page(Struct, frozen=True, dict=True):
     """What is read of a source once for all claims."""
 
     n: int
     title: str
+    text: str
     sentences: list[Sentence]
     cells: list[Cell]
     names: list[Named]
     lines: list[str]
     """Pieces of its lines, of which the nearest is shown beside a claim that stays open."""
+
+    @cached_property
+    def index(self) -> Index:
+        """Its sentences, in one order of words."""
+        return Index(self.title, self.text, self.sentences)
 
 
 def _wrapped(text: str, limit: int = 2_000) -> list[str]:
@@ -116,7 +131,7 @@ def _page(source: Source) -> _Page:
     calculated = any(cell.how for cell in cells)  # the result of a query is quoted by its cells
     rows = [*(() if calculated else lines), *dict.fromkeys(cell.line for cell in cells)]
     pieces = [piece for row in rows if row.strip() for piece in _wrapped(row.strip())]
-    return _Page(source.n, source.title, list(stated(source)), cells, list(named_by(source)), pieces)
+    return _Page(source.n, source.title, source.quote, list(stated(source)), cells, list(named_by(source)), pieces)
 
 
 def _whole(sources: Sequence[Source]) -> Iterator[Source]:
@@ -141,7 +156,7 @@ class _Checker:
         claim = without_marks(statement.text)
         pages = [page for page in self.pages if page.n in statement.numbers]
         self.checked += 1
-        found = self.find(claim, statement.context, before, pages)
+        found = self.read(claim, statement.context, before, pages)
         return [self._citation(n, claim, found, [page for page in pages if page.n == n]) for n in statement.numbers]
 
     def _citation(self, n: int, claim: str, found: _Found, own: Sequence[_Page]) -> Citation:
@@ -156,6 +171,23 @@ class _Checker:
         )
         return Citation(n, claim, status, quote, one_line(reasons), BY, reasons=reasons)
 
+    def read(
+        self, claim: str, context: str, before: Sequence[Statement], pages: Sequence[_Page], depth: int = _DEEP
+    ) -> _Found:
+        """Return what the cited sources say of a claim, or one of its sentences or rows of both its halves."""
+        whole = self.find(claim, context, before, pages)
+        if whole.status != "unverified" or not depth or len(claim) > _LONGEST_PAIR or whole.reasons != (OPEN,):
+            return whole
+        for first, seconds in halves(claim):
+            one = self.read(first, context, before, pages, depth - 1)
+            for second in seconds if one.status in JUDGED else ():
+                both = one, self.read(second, context, before, pages, depth - 1)
+                if both[1].status in JUDGED and (lines := dict(both[0].lines.items() & both[1].lines.items())):
+                    worst = min(both, key=lambda each: JUDGED.index(each.status))
+                    if any(each.status in HOLDS for each in both):
+                        return _Found(worst.status, worst.reasons, lines)
+        return whole
+
     def find(self, claim: str, context: str, before: Sequence[Statement], pages: Sequence[_Page]) -> _Found:
         """Return what the cited sources say of a claim below a heading."""
         if (limit := _limit(claim, self.checked)) is not None:
@@ -164,10 +196,8 @@ class _Checker:
         cells = [cell for page in pages for cell in page.cells]
         row = rowed(plain, context)
         said = told(row, cells, [page.title for page in pages])
-        verbatim = _verbatim(plain, pages)
-        verbatim = (
-            _placed(plain, [*(each.text for each in before if each.context == context), context], pages) or verbatim
-        )
+        above = [*(each.text for each in before if each.context == context), context]
+        verbatim = _verbatim(plain, pages, above)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
@@ -192,54 +222,44 @@ class _Checker:
         )
 
 
-def _verbatim(claim: str, pages: Sequence[_Page]) -> _Found | None:
-    """Return whether sources say a claim word for word, or with another number."""
-    same: dict[int, str] = {}
-    other: dict[int, str] = {}
-    figures: list[str] = []
-    quoted = claim.lstrip()[:1] in tuple(QUOTES)
+def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -> _Found | None:
+    """Return whether sentences say a claim, of the subject above them, or otherwise."""
     some = of_some(claim) if says("duty", claim) else claim  # `Pilots must rest` is said of all pilots
-    for page in pages:
-        asked = [(form, page.sentences) for form in forms(claim, page.title)]
-        if some != claim:
-            asked.append((tokens_of(some), [each for each in page.sentences if each.begins(some)]))
-        found = [each for form, said in asked for each in compared(form, said)]
-        if len({figure for _, figure in found}) > 1 and any(each.later for each, _ in found):
-            continue  # each may be of another subject
-        for sentence, figure in found:
-            if figure is not None:
-                other.setdefault(page.n, sentence.whole or sentence.text)
-                figures.append(figure)
-            elif quoted or not sentence.quoted:
-                same.setdefault(page.n, sentence.whole or sentence.text)
-    if same:
-        return _Found("supported", (VERBATIM,), same)
-    if denied_by := {
-        page.n: each.text for page in pages for each in page.sentences if each.begins(claim) and denies(claim, each)
-    }:
-        return _Found("contradicted", (because("the source says the opposite"),), denied_by)
-    if len(set(figures)) == 1 and not any(contains(page.lines, claim) for page in pages):
-        return _Found("contradicted", (_other(figures[0]),), other)
-    return None
-
-
-def _placed(claim: str, context: Sequence[str], pages: Sequence[_Page]) -> _Found | None:
-    """Return whether sentences say a claim of the subject above them, or with another figure."""
-    texts = [without_marks(each) for each in context]
-    own = [(page.n, each) for page in pages for each in placed(claim, texts, page.title, page.sentences)]
-    said = agreed([each for _, each in own])
-    if said is None:
-        return None
+    found = [
+        (page.n, each)
+        for page in pages
+        for form in dict.fromkeys((claim, some))
+        for each in page.index.hits(form)
+        if form == claim or each.sentence.text[:_BEGIN].casefold() == form[:_BEGIN].casefold()
+    ]
+    own = chosen(found, [without_marks(each) for each in context], claim)
+    agreed = {each.other for _, each in own}
+    several = sum(each is None or bool(re.search(r"\d", each)) for each in agreed) > 1
+    quoted = claim.lstrip()[:1] in tuple(QUOTES)
+    sure = len(agreed) == 1 and "" not in agreed
+    if not sure:
+        own = [(n, each) for n, each in found if not each.subject]
+        if several and any(each.sentence.later for _, each in own):
+            return None  # each may be of another subject
+        if any(each.other is None for _, each in own):
+            own = [(n, each) for n, each in own if each.other is None]
+    own = [(n, each) for n, each in own if quoted or not each.sentence.quoted]
     lines = {n: each.sentence.whole or each.sentence.text for n, each in own}
-    if said[0]:
+    if own and all(each.other is None for _, each in own):
         return _Found("supported", (VERBATIM,), lines)
-    return _Found("contradicted", (_other(said[1]),), lines)
+    others = {each.other for _, each in own if each.other}
+    others = {each for each in others if re.search(r"\d", each)} or others
+    if several or len(others) != 1 or not (sure or not any(contains(page.lines, claim) for page in pages)):
+        return None
+    return _Found("contradicted", (_other(others.pop()),), lines)
 
 
 def _other(said: str) -> Reason:
     """Return why a sentence refutes a claim that differs from it in what the sentence says: a figure, or a word."""
-    if said.isalpha() and not has_cjk(said):
+    if said in listed("not"):
         return because("the source says the opposite")
+    if not re.search(r"\d", said):
+        return because("the source gives {figure}", figure=said)
     return because("the source has the same words with another figure: {figure}", figure=said)
 
 
@@ -261,9 +281,13 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
 def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
     """Return the contradiction of a claim by sentences that name one other person in the same place."""
     said = [
-        (page.n, each) for page in pages for each in page.sentences if each.text[:2] == claim[:2] and has_cjk(claim)
+        (page.n, claim[at:], each)
+        for page in pages
+        for each in (page.sentences if has_cjk(claim) else ())
+        if (at := claim.find(each.text[:2])) >= 0
+        and claim[:at].rstrip("的") == commonprefix([claim[:at].rstrip("的"), each.lead])
     ]
-    found = [(person, n, each.whole or each.text) for n, each in said if (person := other_person(claim, each))]
+    found = [(person, n, each.whole or each.text) for n, own, each in said if (person := other_person(own, each))]
     if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):
         return None
     reason = because("the source gives {figure}", figure=found[0][0])

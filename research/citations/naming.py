@@ -10,11 +10,12 @@ from os.path import commonprefix
 
 from msgspec import Struct
 
+from research._util.glossary import terms
 from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
 from research.citations.language import listed, pattern, spoken, unnamed, words
 from research.citations.verbatim import QUOTES, Sentence, reserved, tokens_of
 from research.quantities import Quantity, quantities
-from research.text import is_word, tokens
+from research.text import has_cjk, is_word, tokens
 from research.types import Source
 
 _ALIKE = 0.6
@@ -53,6 +54,8 @@ class Named(Struct, frozen=True):
         if _key(said) in map(_key, (bare, *BRACKETS.findall(self.value))):
             off = abs(claimed.value - seen.value) > seen.value / 100 if claimed and seen else False
             return True if not claimed or not seen or claimed.states(seen) else False if off else None
+        if has_cjk(said) and (known := terms("city").get(bare.strip())):
+            return False if _is_place(said) and not set(known) & set(said) else None
         told = not claimed and _is_name(said) and _is_name(bare) and not words(self.beside) & words(said)
         return False if told and SequenceMatcher(None, said.casefold(), bare.casefold()).ratio() < _ALIKE else None
 
@@ -92,7 +95,7 @@ def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
 
 def other_person(claim: str, sentence: Sentence) -> str:
     """Return whom a sentence names where a claim names another, if it can be only one: `厂长是…`, `由…负责`."""
-    both = tokens_of(claim), sentence.readings[0]
+    both = tokens_of(claim), tokens_of(sentence.text)
     mine, theirs = ([each.text for each in own] for own in both)
     start = len(commonprefix([mine, theirs]))
     while start and mine[start - 1] not in listed("is") | listed("agent"):
@@ -103,7 +106,7 @@ def other_person(claim: str, sentence: Sentence) -> str:
         return ""
     spans = [(each[start - 1].end, each[len(each) - behind - 1].end) for each in both]
     said, named = (text[a:b].strip() for text, (a, b) in zip((claim, sentence.text), spans, strict=True))
-    known = said in (sentence.whole or sentence.text) or said[:1] == named[:1]  # 张厂长 may be 张国华
+    known = said in sentence.text or said[:1] == named[:1]  # 张厂长 may be 张国华
     return "" if known or not (_is_person(said) and _is_person(named)) else named
 
 
@@ -111,6 +114,13 @@ def _is_person(text: str) -> bool:
     """Return whether a text is a Chinese name: a surname and one or two characters, together no word."""
     surname = next((each for each in listed("surname") if text.startswith(each)), "")
     return bool(surname) and len(text) - len(surname) in (1, 2) and not (is_word(text) or is_word(text[:2]))
+
+
+def _is_place(text: str) -> bool:
+    """Return whether a Chinese text is the name of a place."""
+    import rjieba
+
+    return [tag for _, tag in rjieba.tag(text.strip())] == ["ns"]
 
 
 def match_date(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
 
 from research.citations.language import says
 from research.quantities import quantities
+from research.text import has_cjk
 
 _MOST = 60
 """Parts of one sentence."""
@@ -26,7 +29,23 @@ _PARTICIPLE = re.compile(r"([A-Z][a-z]+(?:ed|lt|rn|en|de)) ([^,]{3,120}), (\w.+)
 """`Founded in 1987 by two sisters, the firm …`."""
 _BESIDE = re.compile(r"((?:The|Its|Their|Our) [a-z][a-z -]{1,60}), ((?:the )?[A-Z][\w' -]{1,60}), (?=[a-z])(.+)")
 """`The treasurer, Ines Valdor, resigned`."""
-_INNER = re.compile(r"\b(?:that|which|who|whose|where|said|says|told)\b|,")
+_JOINTS = re.compile(r"; |,? and |, (?:while|whereas) ")
+_COMMAS = re.compile(r"[，；,;](?!\d)")
+_CHINESE_YEAR = re.compile(r"(?:1[5-9]|20)\d\d年")
+_LAST_NAMED = re.compile(r".*\b(the .+)$")
+_CLAUSE = re.compile(
+    r"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){1,4}(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) "
+)
+"""How a clause with a subject of its own begins."""
+_REDUCED = re.compile(
+    r"((?:(?! of )[^,]){3,80}), (?:(?:which|who) ([^,]+)|((?:[a-z]+ed|built|made|held) [^,]+)), ([a-z][^,]+)"
+)
+"""`The exhibition, curated by Ada Holt, ran for a year`."""
+_RANGE = re.compile(r" (?:between|from) (?:1[5-9]|20)\d\d (?:and|to) (?:1[5-9]|20)\d\d$")
+_AGENT = re.compile(r"(.+ (?:is|are|was|were) [a-z]+\b.*) by (?!\d)[^,]+(?:, [A-Z][^,]+)?$")
+"""Who did what was done, at the end."""
+_PREDICATE = re.compile(r"(?:[a-z]+(?:ed|s)|is|was|are|were|has|had|have|[a-z]+(?:t|n) by)\b")
+INNER = re.compile(r"\b(?:that|which|who|whose|where|say|says|said|tells|told|claims|claimed|believes|believed)\b|,")
 """Behind these, a verb after `and` may have another subject than the sentence."""
 
 
@@ -58,7 +77,13 @@ def _shorter(clause: str) -> Iterator[str]:
         words = made[3].split()[: _SUBJECT - 1]
         yield from (f"{' '.join(words[:many])} was {made[1].lower()} {made[2]}" for many in range(1, len(words) + 1))
     yield from (clause[: dated.end()] for dated in _DATED.finditer(clause) if not made)
-    if not (made or says("between", clause)):
+    if reduced := _REDUCED.fullmatch(clause):
+        yield from (f"{reduced[1]} {reduced[2] or f'was {reduced[3]}'}", f"{reduced[1]} {reduced[4]}")
+    if agent := _AGENT.match(clause):
+        yield agent[1]
+    if period := _RANGE.search(clause):
+        yield clause[: period.start()]
+    if not made:
         yield from _joined(clause)
 
 
@@ -66,10 +91,66 @@ def _joined(clause: str) -> Iterator[str]:
     """Yield both halves of `The mill has 90 looms and sells cloth`, the second with the subject of the first."""
     for joint in _AND.finditer(clause):
         first, second = clause[: joint.start()], clause[joint.end() :]
-        figures = quantities(first)
+        figures, others = quantities(first), quantities(second)
+        if says("between", clause) and not _PREDICATE.match(second):
+            continue
+        if (
+            joint[1]
+            and len(figures) == 1
+            and others
+            and (figures[0].unit, "number") == (others[0].unit, others[0].kind)
+        ):
+            yield from _meant(first, second)
         if joint[1] and figures and (figures[-1].unit or figures[-1].end == len(first)):
             continue  # one figure in two units, or two of a list: `6 feet and 3 inches`, `in 2020 and 2021`
         yield first
-        if re.match(r"[a-z]+(?:ed|s)\b", second) and not _INNER.search(first):
-            words = first.split()[:_SUBJECT]
-            yield from (f"{' '.join(words[:many])} {second}" for many in range(1, len(words)))
+        if not joint[1] and (_PREDICATE.match(second) or _CLAUSE.match(second)) and not INNER.search(first):
+            yield from _meant(first, second)
+
+
+def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the two statements of a claim, as often as it may be cut; the second as it may be meant.
+
+    It may lack the subject of the first, what stands before its figure, and its year.
+    """
+    whole = claim.strip(" .。")
+    for joint in (_COMMAS if has_cjk(claim) else _JOINTS).finditer(whole):
+        first, second = whole[: joint.start()].rstrip(), whole[joint.end() :].lstrip()
+        if has_cjk(claim):
+            year = _CHINESE_YEAR.match(first)
+            dated = f"{year[0]}，" if year and not _CHINESE_YEAR.search(second) else ""
+            leads = ["", *_leads(first[len(year[0]) if year else 0 :])][led(second) :]
+            yield first, [f"{dated}{lead}{second.removeprefix('且')}" for lead in leads]
+        elif not (says("back", second.split(" ")[0]) or says("between", first)):
+            year = _FIRST.match(first)
+            dated = f"{year[1]}, " if year else ""
+            yield first, [f"{dated}{each}" for each in _meant(first[year.end() if year else 0 :], second)]
+
+
+def _meant(first: str, second: str) -> Iterator[str]:
+    """Yield what the second half of an English claim says."""
+    figures = quantities(first)
+    words = first.split()[:_SUBJECT]
+    if _PREDICATE.match(second):
+        yield from (f"{' '.join(words[:many])} {second}" for many in range(1, len(words) + 1))
+    elif second[:1].isdigit():
+        yield from (f"{first[: each.start]}{second}" for each in figures[:1] if each.end < len(first))
+    elif second.endswith(" it") and (named := _LAST_NAMED.search(first)):
+        yield f"{second[:-2]}{named[1]}"
+    else:
+        yield second
+
+
+def _leads(clause: str) -> list[str]:
+    """Return how a Chinese clause begins, up to each of its first words."""
+    import rjieba
+
+    return list(accumulate(rjieba.cut(clause)))[:_SUBJECT]
+
+
+@lru_cache(maxsize=16_384)
+def led(clause: str) -> bool:
+    """Return whether a Chinese clause has the subject of the one before it, as it begins with no other."""
+    import rjieba
+
+    return clause.startswith("其中") or (bool(clause) and rjieba.tag(clause)[0][1][0] in "vpdc")

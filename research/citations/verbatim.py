@@ -15,7 +15,7 @@ from research._util.amounts import SCALES
 from research._util.glossary import coverage
 from research._util.sentences import sentences_of, unwrapped
 from research.citations.language import listed, pattern, says, unnamed, words
-from research.citations.parts import parts
+from research.citations.parts import INNER, led, parts
 from research.quantities import quantities
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -32,21 +32,22 @@ _GROUPS = re.compile(r"\d{1,3}(?:[,'’\s]\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3}){2
 _PARENTHESIS = re.compile(r"([(（\[][^()（）\[\]]{1,200}[)）\]])")
 _WORD_BEFORE = re.compile(r"\w\s$")
 _BULLET = re.compile(r"^\s*(?:[-*+•·#>]+\s+|\(?\d{1,3}[.)]\s+)+")
+SELF = "Xself"
+"""What stands for the subject of a page."""
 QUOTES = "\"'“”‘’「」『』"
 """Marks around what someone says."""
-_CLAUSE = re.compile(r"([^,:;]{2,80}), (?:which|who) ([^,:;]{2,200}), ([^,:;]{2,500})")
-_AND = re.compile(r" and (?=[a-z])")
 _FIGURE_LAST = re.compile(r"\d\D{0,3}$")
 _OPENED = re.compile(r"[(（][^)）]*$")
+_HEAD = re.compile(r"[^·:：(（|–—]*")
+"""The name at the beginning of a title."""
+PIECES = re.compile(r"; |；|, and (?=(?:the|an?|its|another) )")
+"""Between statements that stand alone."""
 _COMMA = re.compile(r"[，；]|[,;](?!\d)")
 _STOPS = (".", "。", "!", "?", "！", "？", ";", "；", ",")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d年(?!\d)")
 _LARGE = 1_000
 """A number from which it is no name, as in `phase 3 trials`."""
-_BEGIN = 5
-"""Characters by which an article at the beginning is seen."""
-_OPPOSITES = (("accepted", "rejected"), ("allowed", "forbidden"), ("rise", "fall"), ("won", "lost"))
 _LEAST = 3
 """Words of the shortest sentence that states something."""
 
@@ -69,6 +70,10 @@ class Sentence(Struct, frozen=True, dict=True):
     """The line above its paragraph."""
     opening: str = ""
     """The first sentence of its paragraph."""
+    lead: str = ""
+    """The Chinese clause whose subject it has, if it has none."""
+    bound: bool = False
+    """Whether it says something only with that subject."""
     later: bool = False
     """Whether it is a clause whose subject may stand before it, in the whole sentence."""
 
@@ -78,25 +83,11 @@ class Sentence(Struct, frozen=True, dict=True):
         return self.text[0] in QUOTES and self.text.rstrip(".。")[-1:] in QUOTES
 
     @cached_property
-    def folded(self) -> str:
-        """The sentence in lower case, in which words are found sooner than it is read."""
-        return self.text.casefold()
-
-    @cached_property
-    def readings(self) -> tuple[tuple[Token, ...], ...]:
+    def texts(self) -> tuple[str, ...]:
         """What it says, also of some instead of all, and without the parentheses that only name something or have a figure."""
         bare = _PARENTHESIS.sub(lambda each: " " * len(each[0]) if _names(each[0]) else each[0], self.text)
         some = self.text if says("denied", self.text) else of_some(self.text)
-        return tuple(dict.fromkeys(tokens_of(text) for text in (self.text, bare, some)))
-
-    @cached_property
-    def dated(self) -> tuple[Token, ...]:
-        """What it says, with its dates by their value."""
-        return dated_tokens(self.text)
-
-    def begins(self, text: str) -> bool:
-        """Return whether it begins as a text does, without an article."""
-        return self.text[:_BEGIN].casefold() == text[:_BEGIN].casefold()
+        return tuple(dict.fromkeys((self.text, bare, some)))
 
 
 def of_some(text: str) -> str:
@@ -127,17 +118,6 @@ def tokens_of(text: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def dated_tokens(text: str) -> tuple[Token, ...]:
-    """Return what a text says word for word, and each date with a day as one token: `2027-05-31`."""
-    found = tokens_of(text)
-    for date in quantities(text) if re.search(r"\d", text) else ():
-        if all(date.date):
-            value = Token("{}-{:02}-{:02}".format(*date.date), date.written, date.end)
-            before = [each for each in found if each.end <= date.start]
-            found = (*before, value, *(each for each in found if each.end > date.end))
-    return found
-
-
 def _value(digits: str, scale: int) -> str | Decimal:
     """Return a number; `2.10.1` and `3.10` stay text: versions, which `2.10` and `3.1` are not."""
     plain = digits.replace("−", "-")
@@ -149,16 +129,36 @@ def _value(digits: str, scale: int) -> str | Decimal:
         return digits
 
 
+def subject(title: str, text: str) -> tuple[re.Pattern[str], str]:
+    """Return a pattern of the name in a title of at least two words, `the Merrow Bridge` or `the bridge`; and what it is.
+
+    A text that names another bridge may mean that one by `the bridge`.
+    """
+    found = _HEAD.match(title)
+    name = found[0].strip().removeprefix("The ") if found else ""
+    head = name.split(" of ")[0].split()
+    noun = next((each.casefold() for each in reversed(head) if each.isalpha()), "")
+    if len(head) < 2 or has_cjk(name) or len(noun) < _LEAST or " · " in title:  # a country is no kind of thing
+        return re.compile(r"(?!)"), ""
+    whole = "|".join(dict.fromkeys((re.escape(name), re.escape(" ".join(head)))))
+    named = rf"\b(?:[Tt]he )?(?:{whole})\b(?! [A-Z])"
+    prose = re.sub(rf"{re.escape(name)}|^\s*\|.*$", "", text, flags=re.M)
+    other = re.search(rf"(?!The )\b[A-Z]\w+ {noun.title()}\b|[a-z,] [A-Z]\w+ {noun}\b|\b(?i:{noun}) [A-Z\d]", prose)
+    if other:
+        return re.compile(named), SELF
+    return re.compile(rf"{named}|\b[Tt]he {noun}\b(?! (?:of\b|[A-Z\d]))"), noun
+
+
 def stated(source: Source) -> Iterator[Sentence]:
     """Yield the sentences that a source states: no question, row of a table, item under a colon, or piece of one."""
     colon = spoken = listed_below = False
-    heading = ""
+    heading, (page, _) = "", subject(source.title, source.quote)
     for line in _lines(source.quote):
         year = ""
         text = _BULLET.sub("", line).strip()
         bullet = text != line.strip()
         inside = (colon and (bullet or spoken)) or (listed_below and bullet) or line.lstrip().startswith("|")
-        said = ""
+        said = about = ""
         if line.startswith("#") or not (inside or text.endswith(_STOPS)):
             heading = text
         pieces = sentences_of(text) if not inside else []
@@ -167,7 +167,11 @@ def stated(source: Source) -> Iterator[Sentence]:
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))
             if not (before or said or piece or _takes_back(following)):
                 yield Sentence(sentence, "", heading, pieces[0])
-                shorter = (*_clauses(sentence), *_parts(sentence), *_chinese_clauses(sentence, year))
+                named = page.match(about)
+                about = f"{named[0]}{sentence[2:]}" if named and sentence.startswith("It ") else sentence
+                shorter = (*_parts(about), *_chinese_clauses(sentence, year))
+                if about != sentence:
+                    shorter = (Sentence(about, sentence), *shorter)
                 yield from (replace(each, heading=heading, opening=pieces[0]) for each in shorter)
                 if translated := coverage(sentence):
                     yield Sentence(translated, sentence)
@@ -181,30 +185,18 @@ def stated(source: Source) -> Iterator[Sentence]:
         spoken = colon and len(tokens_of(text)) > 1  # not `Observation:`
 
 
-def _clauses(sentence: str) -> Iterator[Sentence]:
-    """Yield the two statements of `The Oslo plant, which opened in 2009, makes valves`, which begins with one name.
-
-    So those of `It started on 1 June 2024 and ends on 31 May 2027`, which end with a date each.
-    """
-    both = [sentence[: each.start()] for each in _AND.finditer(sentence)]
-    dates = [each.end for each in quantities(sentence) if all(each.date)] if both else []
-    if len(both) == 1 and dates == [len(both[0]), len(sentence.rstrip(".。"))] and not reserved(sentence):
-        about = tokens_of(sentence)[0].text
-        yield Sentence(both[0], sentence)
-        if says("back", about):
-            yield Sentence(f"{about}{sentence[len(both[0]) + 4 :]}", sentence)
-    if (found := _CLAUSE.fullmatch(sentence)) and not says("reserve", found[1]):
-        name = [each.text for each in tokens_of(found[1])]
-        for said in found.groups()[1:] if all(each[0].isupper() for each in name[:1] + name[1:-1]) else ():
-            yield Sentence(f"{found[1]} {said}", sentence)
-
-
 def _parts(sentence: str) -> Iterator[Sentence]:
     """Yield the statements that parts of an English sentence make, unless a word in it may take them back."""
-    if not (
-        has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence or reserved(sentence) or says("denied", sentence)
-    ):
-        yield from (Sentence(part, sentence) for part in parts(sentence) if not says("back", part.split()[0]))
+    if has_cjk(sentence) or sentence[0] in QUOTES or ":" in sentence:
+        return
+    pieces = PIECES.split(sentence.rstrip("."))
+    for at, piece in enumerate(pieces):
+        if any(reserved(pattern("limit").sub(" ", each)) or INNER.search(each) for each in pieces[:at]):
+            return  # `If the dam breaks, the mill is flooded, and the bridge is closed`
+        if len(pieces) > 1:
+            yield Sentence(piece, sentence)
+        if not (reserved(piece) or says("denied", piece)):
+            yield from (Sentence(part, sentence) for part in parts(piece))
 
 
 def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
@@ -231,13 +223,24 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
                 yield Sentence(begin, sentence)
             if before and not _YEAR.search(begin):
                 yield Sentence(f"{before}{begin}", sentence, later=True)
-            if at and alone:
+            first = max((n for n in range(at) if led(clause) and not led(clauses[n])), default=0)
+            if at and clause and all(sound[:at]) and not any(map(_binding, clauses[:at])):
+                yield from (
+                    Sentence(each + clause.removeprefix("其中"), sentence, lead=clauses[first], bound=True, later=True)
+                    for each in dict.fromkeys(("", year))
+                )
+            if at and clause and alone:
                 yield from (
                     Sentence(f"{each}{clause}", sentence, later=True)
                     for each in dict.fromkeys((dated, "" if dated == before else dated))
                 )
         ended = _FIGURE_LAST.search(clause)
         alone = alone and bool(ended) and says("is", clause) and not (reserved(clause) or says("season", clause))
+
+
+def _binding(clause: str) -> bool:
+    """Return whether a clause may be the condition of those behind it."""
+    return reserved(clause) or says("bound", clause)
 
 
 def _year(clause: str, year: str) -> str:
@@ -269,75 +272,10 @@ def _lines(text: str) -> Iterator[str]:
         yield from unwrapped([line.rstrip() for line in block.splitlines() if line.strip()])
 
 
-def compared(claim: Sequence[Token], sentences: Iterable[Sentence]) -> Iterator[tuple[Sentence, str | None]]:
-    """Yield each sentence that says what a claim says; if it has another number, which refutes the claim, with that."""
-    keys = {each.key for each in claim if isinstance(each.key, str) and each.key != "%" and not opposites(each.key)}
-    said = sorted(keys, key=len, reverse=True)
-    for sentence in sentences if len(claim) >= _LEAST else ():
-        for reading in sentence.readings if all(map(sentence.folded.__contains__, said)) else ():
-            if len(reading) != len(claim):
-                continue
-            apart = [at for at, (mine, theirs) in enumerate(zip(claim, reading, strict=True)) if mine.key != theirs.key]
-            if not apart:
-                yield sentence, None
-            elif len(apart) == 1 and (figure := refutes(claim[apart[0]], reading, apart[0], sentence)):
-                yield sentence, figure
-
-
 def contains(lines: Iterable[str], claim: str) -> bool:
     """Return whether lines have the words of a claim, whatever stands around them."""
     text, said = ("".join(f"\n{each.key}\n" for each in tokens_of(own)) for own in ("\n".join(lines), claim))
     return said in text
-
-
-def denies(claim: str, sentence: Sentence) -> bool:
-    """Return whether a sentence plainly denies how a claim begins: `Alcohol is not reimbursed`, but `up to EUR 20`."""
-    said, own = pattern("not").subn(" ", sentence.text)
-    reading, words_of = tokens_of(said), tokens_of(claim)
-    plain = own == 1 and len(reading) >= _LEAST and not any(map(reserved, (said, claim))) and not says("denied", claim)
-    same = [each.key for each in reading] == [each.key for each in words_of[: len(reading)]]
-    return plain and same and not sentence.quoted and not says("back", reading[0].text)
-
-
-def forms(claim: str, title: str) -> list[tuple[Token, ...]]:
-    """Return the tokens of a claim, with and without its source's title: `France: …`, `Climate of France: …`, `“…” (Otters)`."""
-    whole = tokens_of(claim)
-    keys = [each.key for each in whole]
-    found = [whole]
-    for name in dict.fromkeys((title, title.split(" · ")[0])):
-        own = [each.key for each in tokens_of(name)]
-        if own and keys[: len(own)] == own and re.match(r"[)）]?\s*[:：]", claim[whole[len(own) - 1].end :]):
-            found.append(whole[len(own) :])
-        if own and keys[-len(own) :] == own and claim.rstrip(" .。").endswith((")", "）")):
-            found.append(whole[: -len(own)])
-        said = re.sub(
-            rf"(?<=[\w)]) of (?:the )?{re.escape(name.removeprefix('The '))}(?=:)|^\s*{re.escape(name)} 的(?=[^:：]*：)",
-            "",
-            claim,
-            count=1,
-        )
-        found += [tokens_of(said)] if said != claim else []
-    return found
-
-
-def refutes(mine: Token, reading: Sequence[Token], at: int, sentence: Sentence) -> str:
-    """Return the date at the end of a sentence that differs in it, or its other number or its opposite that refutes a claim."""
-    theirs = reading[at]
-    if theirs.key in opposites(mine.key):
-        plain = not (reserved(sentence.text) or sentence.quoted or mine.text in sentence.whole)
-        return theirs.text if plain else ""
-    if all(_DATE.fullmatch(str(each.key)) for each in (mine, theirs)):
-        last = at == len(reading) - 1 or (at > 0 and has_cjk(sentence.text))  # Chinese has its verb behind the date
-        return theirs.text if last and not reserved(sentence.whole or sentence.text) else ""
-    elsewhere = mine.text in sentence.whole  # of another part of it, perhaps of another year
-    return theirs.text if not elsewhere and _refutes(mine, reading, at, sentence.text) else ""
-
-
-@lru_cache(maxsize=65_536)
-def opposites(word: object) -> frozenset[str]:
-    """Return the words that say the opposite of a word of a claim."""
-    pairs = (*_OPPOSITES, *((other, one) for one, other in _OPPOSITES))
-    return frozenset(each for one, other in pairs if word in listed(one) for each in listed(other))
 
 
 def reserved(text: str) -> bool:
@@ -345,10 +283,23 @@ def reserved(text: str) -> bool:
     dates = (
         [each.written for each in quantities(text) if each.kind == "date"] if re.search(r"\bmay\b", text, re.I) else []
     )
+    if has_cjk(text):
+        text = _without_nouns(text)
     return says("reserve", re.sub("|".join(map(re.escape, dates)), " ", text) if dates else text)
 
 
-def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
+@lru_cache(maxsize=16_384)
+def _without_nouns(text: str) -> str:
+    """Return a Chinese text without longer nouns, in which a character that reserves does not: the 除 of 除草剂."""
+    import rjieba
+
+    kept = (
+        word for word, tag in rjieba.tag(text) if len(word) < 2 or not tag.startswith("n") or word in listed("reserve")
+    )
+    return "".join(kept)
+
+
+def number_refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
     """Return whether a sentence that differs in one number refutes the claim.
 
     The number counts or measures something, or is the year at the end of what happens once: it is no other year, no part
@@ -379,4 +330,5 @@ def _refutes(mine: Token, reading: Sequence[Token], at: int, text: str) -> bool:
 
 def rounds(one: Decimal, other: Decimal) -> bool:
     """Return whether a number is another with fewer digits."""
-    return abs(one - other) <= Decimal("0.5").scaleb(int(one.normalize().as_tuple().exponent))
+    half = Decimal("0.5").scaleb(int(one.normalize().as_tuple().exponent))
+    return -half <= other - one < half

@@ -297,7 +297,7 @@ def test_the_record_of_a_chinese_report_is_chinese_in_its_reasons_and_its_punctu
     read = audit(report, sources=[tmp_path], workbench=bench)
     said = [each.reason for each in read.statements.values()]
     assert len(said) == 5 and not re.search("[a-z] [a-z]|; ", " ".join(said)), "every reason is Chinese"
-    assert "与来源矛盾。来源的原句相同，但数字是 742万。" in read.report and "得到证实（1）" in read.report
+    assert "与来源矛盾。来源的原句相同，但数字是 742万元。" in read.report and "得到证实（1）" in read.report
     alone = audit(report.split("厂里有三个")[0] + "\n\n来源：\n[1] 年报.md\n", sources=[tmp_path], workbench=bench)
     assert "1 个来源均已读取。" in alone.report
 

@@ -217,7 +217,7 @@ def test_a_part_of_a_sentence_or_another_word_is_left_to_a_judge(claim: str) -> 
 
 @pytest.mark.parametrize(
     ("claim", "figure"),
-    [("The Aller is a river of 311 km [1].", "211"), ("The town sold 1,300 boats to Denmark [1].", "1,200")],
+    [("The Aller is a river of 311 km [1].", "211 km"), ("The town sold 1,300 boats to Denmark [1].", "1,200")],
 )
 def test_the_same_words_with_another_figure_are_contradicted(claim: str, figure: str) -> None:
     assert found(claim) == {("contradicted", f"the source has the same words with another figure: {figure}")}
@@ -871,7 +871,7 @@ bought a firm that was founded in 1950 and sold cloth to Norway. The bridge is 6
         ("The annual fee of the kite club is 85 euros.", "supported"),
         ("The annual fee of the kite club is 120 euros.", "contradicted"),
         ("Members under 18 pay 40 euros.", "supported"),
-        ("Members under 18 pay 85 euros.", "unverified"),
+        ("Members under 18 pay 85 euros.", "contradicted"),
         ("The board approved the plan for a new hangar.", "supported"),
         ("The board rejected the plan for a new hangar in March 2023.", "contradicted"),
         ("Dogs are forbidden on the field from October to April.", "contradicted"),
@@ -879,9 +879,9 @@ bought a firm that was founded in 1950 and sold cloth to Norway. The bridge is 6
         ("Tomas Brandt is a retired teacher.", "supported"),
         ("The Solveig was built in 2008.", "supported"),
         ("The Solveig carries 640 passengers.", "supported"),
-        ("The Solveig carries 90 passengers.", "unverified"),
+        ("The Solveig carries 90 passengers.", "contradicted"),
         ("Revenue rose to 18 million euros in 2023.", "supported"),
-        ("Revenue fell to 18 million euros in 2023.", "unverified"),
+        ("Revenue fell to 18 million euros in 2023.", "contradicted"),
         ("Anna Berg owns 30 percent of the mill.", "unverified"),
         ("The mill sold cloth to Norway.", "unverified"),
         ("The mill was founded in 1950.", "unverified"),
