@@ -91,8 +91,7 @@ def candidate(bench: Workbench, text: str, **common: Any) -> Candidate:
     context, more = _options("context", second, text)
     arguments = {**common, "options": {**options, **more}}
     if arguments.get("tools") is None:
-        arguments["tools"] = defaults.TOOLS  # without those that tables add, so that results of a recipe stay
-        comparable
+        arguments["tools"] = defaults.TOOLS  # without those of tables, so that results of a recipe stay comparable
     if model:
         arguments["model"] = model
     try:

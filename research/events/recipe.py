@@ -158,7 +158,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     def fields(self) -> dict[str, Any]:
         """Return every field by name; two recipes are the same if these are.
 
-        `ask` is left out: it says whether somebody is there, not how the work is done.
+        `ask` is left out: it says whether a user is there, not how the work is done.
         """
         # Not as JSON, because msgspec omits a default only if it is the identical object.
         found = msgspec.structs.asdict(self) | {"budget": msgspec.structs.asdict(self.budget)}

@@ -430,9 +430,9 @@ def kinds(view: RunView) -> dict[str, int]:
 
 
 def agent_status(view: RunView) -> str:
-    """Return `SUCCESS` for a run that ended by itself without a reply of the user, `COMPLETED` for one that got one.
+    """Return `SUCCESS` for a run that ended by itself without a user's reply, `COMPLETED` for one with a reply.
 
-    Of any other run, its status in capitals, such as `WAITING_INPUT`.  The names are those of ToolAgentBase.
+    For any other run, its status in capitals, such as `WAITING_INPUT`.  The names are those of ToolAgentBase.
     """
     if view.status != "completed":
         return view.status.upper()

@@ -149,9 +149,9 @@ def parse(
 ) -> tuple[Block, ...]:
     """Parse Markdown into blocks; the citation marks of a report get the verdicts of `citations`.
 
-    The statements `uncited`, as `citations.uncited` returns them, get a mark of their own.
+    The statements `uncited`, as `citations.uncited` returns them, get their own mark.
 
-    Text that cites nothing, with `cited` false, keeps its brackets, and its numbered footnotes are footnotes.
+    With `cited` false, text keeps its brackets, and its numbered footnotes are footnotes.
     """
     from markdown_it.tree import SyntaxTreeNode
 

@@ -36,7 +36,7 @@ _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 def read_account(answer: str) -> tuple[str, str, tuple[Part, ...]]:
     """Return the text of an answer without its account, the short answer, and the parts.
 
-    A line that is not exactly of the form stays in the text.
+    A line not exactly in this form stays in the text.
     """
     kept: list[str] = []
     short, parts, fenced = "", list[Part](), False
@@ -68,7 +68,7 @@ def with_account(answer: str, short: str, parts: Sequence[Part]) -> str:
 
 
 def without_account(draft: str) -> str:
-    """Return an answer that is still being written without what it says of itself."""
+    """Return an answer that is still being written without its account."""
     return read_account(_BEGUN.sub("", draft))[0]
 
 

@@ -1,7 +1,7 @@
 """JSON as models write it.
 
-Accepts, beyond JSON, what has only one meaning: trailing commas, single and typographic quotes, keys without quotes,
-comments, `True False None`, raw newlines in strings, full-width `｛｝［］：，`.  Rejects what has several or none: JSON that
+Beyond JSON, accepts unambiguous text: trailing commas, single and typographic quotes, keys without quotes,
+comments, `True False None`, raw newlines in strings, full-width `｛｝［］：，`.  Rejects anything else: JSON that
 is cut off, missing commas, unescaped quotes, unknown escapes, duplicate keys, NaN.
 """
 
@@ -30,7 +30,7 @@ _SINGLE = _PLAIN | {"'": "'"}
 # In a double-quoted string `\'` may be a needless escape, or a backslash of quoted code, so it is rejected.
 _DOUBLE = _PLAIN | {"/": "/"}
 _TYPOGRAPHIC = "“”„‟＂"
-# With an ASCII quote inside, it would be unclear which of the two ends the string.
+# With an ASCII quote inside, it is unclear which quote ends the string.
 _REST = rf'[^{_TYPOGRAPHIC}"\\]'
 
 STRINGS = {
@@ -122,7 +122,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.problem: tuple[str, str] | None = None
-        """(code, message) of an error in a value whose end is known all the same."""
+        """(code, message) of an error in a value whose end is still known."""
 
     def space(self, at: int) -> int:
         text = self.text

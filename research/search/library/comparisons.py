@@ -51,7 +51,7 @@ class Country(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """The figure of one country."""
+    """A country's figure."""
 
     country: Country
     text: str
@@ -97,7 +97,7 @@ def slug(name: str) -> str:
 
 
 def comparisons(countries: Sequence[Country]) -> Iterator[Comparison]:
-    """Yield the documents of each measure that at least `FEWEST` countries have in the same unit."""
+    """Yield the documents of each measure that at least `FEWEST` countries have in one unit."""
     of_region: dict[str, int] = {}
     for country in countries:
         of_region[country.region] = of_region.get(country.region, 0) + (not country.territory)
@@ -139,7 +139,7 @@ def _measures(countries: Sequence[Country]) -> dict[str, list[Entry]]:
 
 
 def _entry(country: Country, year: str, value: str, *, named: bool) -> Entry | None:
-    """Return the figure at the start of a value, or after the name of a height; None if there is none."""
+    """Return the figure at the start of a value, or after a height's name; None if there is none."""
     head = None if named else _HEAD.match(value)
     text = head[0].strip() if head else value
     stated = amount(text, last=named)
@@ -186,7 +186,7 @@ def _region(label: str, slug: str, region: str, entries: Sequence[Entry], total:
 
 
 def _head(label: str, place: str, entries: Sequence[Entry], total: int) -> list[str]:
-    """Return what the list holds, then the sum, mean and median of its countries."""
+    """Return a description of the list, then the sum, mean and median of its countries."""
     states = [entry for entry in entries if not entry.country.territory]
     years = sorted({entry.year for entry in entries if entry.year})
     of = f", {years[0]} to {years[-1]}" if len(years) > 1 else f", {years[0]}" if years else ""
