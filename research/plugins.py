@@ -133,9 +133,9 @@ class Scorer(Entry, frozen=True, kw_only=True):
 
 
 class AnswerCheck(Entry, frozen=True, kw_only=True):
-    """A check of a final answer: `(question, answer, citations) -> str | None`; what it finds wrong, or None.
+    """A check of a final answer: `(question, answer, citations) -> str | None`; the problem, or None.
 
-    An answer with a finding is shown with it, and its outcome is `rejected`.
+    An answer with a problem is shown with it, and its outcome is `rejected`.
     """
 
 

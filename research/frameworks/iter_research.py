@@ -60,9 +60,9 @@ def iter_research(
 
 
 def _reads(native: bool) -> Reads:
-    """Return a check that a tagged reply has a report; the model is asked again for it once.
+    """Return a check that a tagged reply has a report; it is requested once more.
 
-    Many models write no text beside a native call, so that asking them again for it is in vain.
+    Many models write no text beside a native call, so asking them again is useless.
     """
     asked_again = native
 

@@ -99,9 +99,10 @@ class Form(Struct, frozen=True):
 
 
 def mark_cached(messages: list[Wire]) -> None:
-    """Mark the ends of what later prompts will begin with: the system message, and the last two that are not the model's.
+    """Mark the ends of prefixes that later prompts share: the system message, and the last two that are not the
+    model's.
 
-    A single question is not marked: it would be written to the cache and never read.
+    A single question is not marked: it would be cached and never read.
     """
     system = [each for each in messages[:1] if each["role"] == "system"]
     ends = [each for each in messages[1:] if each["role"] in ("user", "tool")][-2:]

@@ -112,9 +112,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     @property
     def wait_s(self) -> float | None:
-        """Seconds to wait for a byte of a reply; None: as long as the connection stands.
+        """Seconds to wait for a byte of a reply; None: as long as the connection lasts.
 
-        A server nearby reads a long prompt for minutes before its first byte, and would read it again if it was asked again.
+        A local server reads a long prompt for minutes before its first byte; a retry would make it start over.
         """
         return self.timeout_s or (None if self.base_url and is_nearby(self.base_url) else USUAL_S)
 

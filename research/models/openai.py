@@ -152,7 +152,7 @@ class OpenAIModel(ServedModel):
     def _learn_reasoning(self, words: str, body: dict[str, Any]) -> bool:
         """Send past reasoning from now on, or no longer, after a refusal that names it; return whether that changed.
 
-        Services word it in many ways, so what is tried is the opposite of what was refused.
+        Services word it in many ways, so the opposite of what was refused is tried.
         """
         if "input" in body:
             sent = responses.sent_reasoning(body)

@@ -1,6 +1,6 @@
-"""What an answer says of itself: itself in one line, and of each thing that was asked whether it was found.
+"""An answer's account of itself: the answer in one line, and for each thing asked whether it was found.
 
-It stands in lines of its own, which are no part of the answer's text; native calls carry it as fields of `final_answer`:
+It is in separate lines, not part of the answer's text; native calls carry it as fields of `final_answer`:
 
     <short>89.1 %</short>
     <part status="answered">the share of hydropower</part>

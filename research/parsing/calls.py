@@ -163,7 +163,7 @@ def _final(given: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
 class Found:
     """The calls of one reply in order, valid and invalid, or its answer, whichever comes first.
 
-    An answer after a call is ignored because it was written without the result; a call after an answer never runs.
+    An answer after a call is ignored because it does not know the result; a call after an answer never runs.
     """
 
     def __init__(self, tools: Tools) -> None:

@@ -87,10 +87,10 @@ def space(text: str, at: int) -> int:
 
 
 def spare_bracket(text: str, at: int, value: Any) -> int | None:
-    """Return where one closing bracket after this value ends, if it is one too many; None if it may mean something.
+    """Return where one closing bracket after this value ends, if it is superfluous; None if it may mean something.
 
-    If an object inside is followed by more, it may be that object which was closed too early: then the bracket is the
-    trace of another value, and nothing is read.
+    If more follows an object inside, that object may have been closed too early: then the bracket belongs to another
+    value, and nothing is read.
     """
     at = space(text, at)
     return at + 1 if text[at : at + 1] in _CLOSING and _closed_at_the_end(value) else None

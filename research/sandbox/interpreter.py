@@ -205,7 +205,7 @@ _ATTEMPTS = {
 }
 """Expressions that must raise in the self-test of CPython, by the forbidden action that each one tries.
 
-Those that wait for a child process come before the one that traces: a traced process stops at its next signal.
+Those that wait for a child come before the one that traces: a traced process stops at its next signal.
 """
 
 _ENDLESS = {"run without end": "while True:\n    pass"}

@@ -219,9 +219,9 @@ def _value(value: object) -> Value:
 
 
 def _used(database: sqlite3.Connection, job: SqlJob, reading: _Reading) -> tuple[Used, ...]:
-    """Return the cells that the result was made from: exact rows for a statement over one table.
+    """Return the cells used for the result: exact rows for a statement over one table.
 
-    It may be over one subquery too, if that keeps the numbers of its rows.
+    Likewise for one subquery that keeps its row numbers.
     """
     found = dict(reading.columns)
     read = _FROM.search(job.sql)

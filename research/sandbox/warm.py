@@ -1,8 +1,8 @@
 """Sealed processes that start within milliseconds: each is forked from a warm process, which imports and never reads.
 
-The warm process runs `serve` and gets only short requests; the data of a request goes through a pipe to the process that
-is forked for it, and that process is sealed before it reads the first byte.  So nothing of one request, whatever it does
-to its process, reaches the next.
+The warm process runs `serve` and gets only short requests; a request's data goes through a pipe to the process forked
+for it, which is sealed before it reads a byte. So nothing of one request reaches the next, whatever it does to its
+process.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Loaded:
         return self._control_tokens.sub(lambda match: f"{match.group()}\u200b", text)
 
     def chat(self, body: dict[str, Any]) -> Iterator[bytes]:
-        """Stream the chunks of a chat completion, or an error, as llama.cpp's server encodes them.
+        """Stream the chunks of a chat completion, or an error, as encoded by llama.cpp's server.
 
         Closing the iterator ends it at the next token.  Raises `ProviderError`.
         """

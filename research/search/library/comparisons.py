@@ -25,7 +25,7 @@ _NAMED = "Elevation, "
 _STARTS = frozenset("0123456789$€£-−")
 _HEDGES = ("about ", "approximately ", "less than ", "over ", "up to ")
 _HEAD = re.compile(r"[^;()]*(?:\([^()\d][^()]*\))?[^;()]*(?:\([^()]*\d{4}[^()]*\))?")
-"""A figure and the year behind it, without the remarks that follow."""
+"""A figure and the year after it, without the remarks that follow."""
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _LIST = re.compile(r",(?!\d)")
 _NOT_COMPARED = re.compile(
@@ -213,7 +213,7 @@ def adds_up(label: str, figure: Amount) -> bool:
 
 
 def _rounded(value: Decimal, like: Sequence[Amount]) -> str:
-    """Write a mean with one decimal more than whole figures have, and two at most."""
+    """Write a mean with one more decimal than its figures, at most two."""
     power = max(each.power for each in like)
     return written(round(value, (1 if abs(value) < 10_000 else 0) - power if abs(value) >= 10 else 2 - power), like)
 
@@ -237,14 +237,14 @@ def _lines(entries: Sequence[Entry]) -> list[str]:
 
 
 def _dated(entry: Entry) -> str:
-    """Return the figure as its source writes it, with the year that its label has."""
+    """Return the figure as in its source, with the year of its label."""
     return entry.text if not entry.year or str(entry.year) in entry.text else f"{entry.text} ({entry.year})"
 
 
 def country(name: str, folder: str, fields: Mapping[str, Mapping[str, object]], lines: Sequence[str]) -> Country | None:
     """Return an entity as a country to compare; None for the world and for unions.
 
-    What depends on a country or has no capital is a territory, such as Antarctica.
+    Entities that depend on a country or have no capital are territories, such as Antarctica.
     """
     if folder not in REGIONS or name == "European Union":
         return None
