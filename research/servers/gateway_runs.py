@@ -146,9 +146,9 @@ class RecordedRun:
         return max(rated, default=(0, 0, None), key=lambda each: each[:2])[2]
 
     def repeated(self, asking: Asking, *, retried: bool) -> Call | None:
-        """Return the call that the request repeats, if its answer is there or arrives and no agent has got it.
+        """Return the call that the request repeats, if its answer is here or arriving and no agent has got it.
 
-        `retried`: the agent's SDK says that it sends the request again.
+        `retried`: the agent's SDK says that this is a retry.
         """
         for call in reversed(self.calls):
             if call.sha256 != asking.sha256 or self.closed:

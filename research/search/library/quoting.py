@@ -73,9 +73,10 @@ def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: 
 
 
 def _called(file: str, table: Table, at: int, positions: Sequence[int], result: SqlResult) -> str:
-    """Return what people call the used cells of a row: `sales.xlsx › Q3 › North › Revenue`; empty if nothing names the row.
+    """Return a readable name of a row's used cells: `sales.xlsx › Q3 › North › Revenue`; empty if nothing names the
+    row.
 
-    The column is named where it alone has a value of the result.
+    The column is named if only it has a value of the result.
     """
     row, names, alike = table.rows[at], dict[int, str](), list(table.rows)
     for i, column in enumerate(table.columns):

@@ -60,7 +60,7 @@ def shelves(connection: sqlite3.Connection, scope: Sequence[int] | None) -> list
 def query_words(query: str) -> list[str]:
     """Return the query's words without stop words, or all if none is left; words in capitals (`US`, `WHO`) are names.
 
-    Chinese ones are followed by the English words that say the same.
+    Chinese words are followed by their English equivalents.
     """
     words = list(dict.fromkeys(_WORD.findall(segment(query))))
     kept = [word for word in words if word.lower() not in STOP_WORDS or (word.isupper() and len(word) > 1)]
