@@ -107,7 +107,7 @@ class _Reader:
         """Addresses of links, by id in the current part."""
         self._left_out: Counter[str] = Counter()
         self._after: list[str] = []
-        """Text boxes and footnotes of the paragraph or table that is being read; they follow it."""
+        """Text boxes and footnotes of the current paragraph or table; they follow it."""
 
     def notes(self) -> tuple[str, ...]:
         """Return what was left out, and why."""
@@ -141,7 +141,7 @@ class _Reader:
             text = " ".join(_FIELD.sub(_link, text).translate(_UNMARKED).split())
         heading = "" if inner or not text else _heading(self._styles.get(style, ""))
         label = self._lists.label(element) if text else ""
-        if label == "•":  # a list of Markdown begins its items like this
+        if label == "•":  # how Markdown list items begin
             label = "-" if self._linked else ""
         return heading + (f"{label} {text}" if label else text)
 
@@ -244,7 +244,7 @@ class _Reader:
         for row in _within(element, "tr"):
             if row.find(f"{_W}trPr/{_W}del") is None:
                 rows.append(self._cells(row, rows[-1] if rows else []))
-        if inner:  # a table in a cell of another: it has no place of its own there
+        if inner:  # a table in a cell of another has no separate place
             return "; ".join(", ".join(filter(None, row)) for row in rows)
         found = grid.table([[cell or None for cell in row] for row in rows], f"table {len(self.tables) + 1}")
         self.tables += [found] if found else []

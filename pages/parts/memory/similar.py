@@ -33,7 +33,7 @@ def merged(found: Sequence[Entry | Match]) -> list[tuple[Entry | Match, list[Ent
 
 
 def subject(entry: Entry) -> str:
-    """Return what an entry is about, from the title of its source; empty if its words name it."""
+    """Return an entry's subject, from its source's title; empty if its words name it."""
     if entry.kind == "report" or not entry.url:
         return ""
     name = entry.title.partition(" · ")[0].strip()
