@@ -101,7 +101,7 @@ class RunContext:
         self.meter = meter
         self.journal = journal or Journal()
         self.stop = stop or threading.Event()
-        """Set from outside to stop the run within one call in flight."""
+        """Set from outside to stop the run, at the latest after the call in flight."""
         self.pause = threading.Event()
         """Set from outside to pause the run after the call in flight."""
         self.services = services or Services()

@@ -69,7 +69,7 @@ class Novelty:
             try:
                 return self._unlike_by_meaning(self._embedder(), statements)
             except ConfigError:
-                self._embedder = None  # it cannot be loaded; the citation check says so
+                self._embedder = None  # no encoder; the citation check says so
         earlier = [set(content_tokens(each)) for each in self._seen]
         words = [set(content_tokens(each)) for each in statements]
         return sum(max(len(own & each) for each in earlier) < SHARED * len(own) for own in words)

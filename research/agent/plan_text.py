@@ -157,7 +157,7 @@ def _because(reason: str, language: str) -> str:
 def approval(
     row: RunRow, events: Sequence[Event], reply: str, plan: Sequence[PlanItem | str] | None
 ) -> PlanApproved | None:
-    """Return the event that approves the plan of a run; None for a run that does not wait with one.
+    """Return the event that approves the plan of a run; None for a run not waiting with one.
 
     Raises `ConfigError` when a plan is given and none is expected, and when the reply is not a yes.
     """

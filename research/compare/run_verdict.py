@@ -52,7 +52,7 @@ class Verdict(Struct, frozen=True):
     """Indexes of the runs that answered in full."""
     disputes: tuple[Dispute, ...] = ()
     shared: int = 0
-    """Number of statements that each of the full answers contains, of `statements`."""
+    """How many of `statements` are in every full answer."""
     statements: int = 0
     tokens: Less | None = None
     """None if the best two took about the same, or there are fewer than two."""

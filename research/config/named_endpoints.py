@@ -124,7 +124,7 @@ class Configured(Struct, frozen=True, kw_only=True):
     key_from: str = ""
     """Where the key comes from: `saved`, WORKBENCH_ENDPOINTS, or the name of a variable."""
     problem: str = ""
-    """What it lacks before it can be used."""
+    """What the endpoint still lacks; empty: nothing."""
 
     @property
     def service(self) -> Preset:

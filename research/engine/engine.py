@@ -282,7 +282,7 @@ class ThreadEngine:
         Raises `ConfigError` if another process has already continued it.
         """
         new = [each for each in (resumption or _resumption(row.id, events),) if each]
-        self._store.heartbeat([row.id])  # its model may take a while to load
+        self._store.heartbeat([row.id])  # the run's model may take long to load
         run = self._run(row.question, row.recipe, Journal([*events, *new]))
         if stop:
             run.context.stop.set()

@@ -63,7 +63,7 @@ class AuditedSource(Struct, frozen=True, omit_defaults=True):
     state: LinkState = "not_asked"
     reason: str = ""
     found_url: str = ""
-    """Where it was read, if at another address."""
+    """The address read, if another one."""
     found_title: str = ""
     cited: int = 0
     """Number of statements that cite it."""

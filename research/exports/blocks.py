@@ -225,7 +225,7 @@ def _parser() -> MarkdownIt:
         for token, marked in _with_uncited(state.tokens, state.env[_UNCITED]):
             token.children = tokens(marked)
             seen = sum(each.content.count(_UNSOURCED) for each in token.children if each.type == "text")
-            if seen < marked.count(_UNSOURCED):  # a statement ends within code, a formula or an address
+            if seen < marked.count(_UNSOURCED):  # the sign would fall within code, a formula or an address
                 token.children = tokens(token.content)
 
     def definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -31,7 +31,7 @@ def stream(model: Model, request: Request, held: Egress, seconds: float = MOST_S
 def within(
     pieces: Iterator[Delta | Completion], name: str, held: Egress, seconds: float = MOST_S
 ) -> Generator[Delta | Completion]:
-    """Yield these pieces of a reply of the model `name`, not requested yet; raises as `stream` does."""
+    """Yield these pieces of a reply of the model `name`; limits and errors as in `stream`."""
     until = time.monotonic() + seconds
     shown = unseen = 0
 

@@ -37,7 +37,7 @@ def counted(prompt: Any, completion: Any, read: Any = None, written: Any = None)
 
 
 def believed(completion: Completion) -> Completion:
-    """Return a completion; if its numbers are impossible, marked and without usage, which the caller estimates."""
+    """Return a completion; if its numbers are impossible, drop and mark its usage, for the caller to estimate."""
     usage = completion.usage
     if usage is None:
         return completion

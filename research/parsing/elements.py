@@ -1,6 +1,6 @@
 """Calls in elements of any name: `<function_calls><invoke name="f">`, `<use_mcp_tool>`, `[TOOL_REQUEST]`, `<|tool_call|>`.
 
-Templates name their elements as they like, but nest them alike: wrappers around a call, which is a JSON object, or a
+Templates differ in names but nest alike: wrappers around a call, which is a JSON object, or a
 name with arguments below it. Any other form raises `Unread`.
 """
 

@@ -81,9 +81,9 @@ def wanted(bench: Host) -> bool:
 
 
 def offered(bench: Host, servers: list[Server], *, again: bool = False) -> list[Server]:
-    """Return the servers that are worth an offer: with a model, not in use yet, and not declined before.
+    """Return the servers worth offering: with a model, not yet in use, and not declined.
 
-    `again`: the user asked for them, so those declined count too.
+    `again`: the user asked, so declined ones count too.
     """
     declined = set() if again else {body.decode() for body in bench.store.values("declined")}
     used = {_address(each.url) for each in workbench_endpoints.known(bench.settings)}

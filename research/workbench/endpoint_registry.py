@@ -33,7 +33,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     key_from: str = ""
     """Where its key comes from; empty: it has none."""
     problem: str = ""
-    """What it lacks before it can be used."""
+    """What it still lacks; empty: nothing."""
     model: str = ""
     context: int = 0
     requests_per_minute: float = 0
@@ -117,9 +117,9 @@ def judges(settings: Settings, model: str) -> bool:
 
 
 def free(settings: Settings, model: str) -> bool:
-    """Return whether nobody is paid for the model's tokens: it runs in this process, or on a local server.
+    """Return whether the model's tokens are free: it runs in this process, or on a local server.
 
-    An endpoint that a user saved is not free: only its own entry, which the user wrote, says what is behind its address.
+    An endpoint saved by a user is not free: only its own entry says what is behind its address.
     """
     kind = model.partition(":")[0]
     if not is_endpoint(settings, kind):

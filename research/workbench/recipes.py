@@ -203,7 +203,7 @@ def _check_tools(host: Host, tools: Iterable[str], rest: Mapping[str, Any]) -> N
     entries = [plugins.tool.get(name) for name in tools]
     if any(each.scholar for each in entries):
         services(rest.get("scholar", Recipe().scholar), host.settings)
-    if rest.get("mcp") and rest.get("egress") != leaving.OFFLINE:  # which refuses them without asking them
+    if rest.get("mcp") and rest.get("egress") != leaving.OFFLINE:  # offline refuses them without contacting them
         host.mcp.offer(rest["mcp"])
 
 
@@ -265,9 +265,9 @@ def _resolved(host: Host, search: Sequence[str]) -> tuple[str, ...]:
 def _folders(
     host: Host, folders: Sequence[str | Path] | None, search: Sequence[str], *, as_of: bool = False
 ) -> tuple[str, ...]:
-    """Return the folders to search, as absolute paths; none where neither the library nor its folders are a source.
+    """Return the folders to search, as absolute paths; none if neither the library nor its folders are a source.
 
-    `as_of`: without the kept pages, which are of other days.
+    `as_of`: without kept pages, which are of other days.
     """
     if folders is None:
         folders = host.folders() if {LIBRARY, FOLDERS} & set(search) else ()

@@ -228,8 +228,7 @@ def _supported(schema: Any, root: Json, longest: int, parts: Iterator[int]) -> J
 
 
 def _bounds(schema: Mapping[str, Any], lower: str, upper: str, least: int, most: int) -> Json:
-    """Return the schema's two bounds clamped to `least` and `most`, or just these if the bounds contradict each
-    other."""
+    """Return the schema's bounds clamped to `least` and `most`, or these two if the bounds contradict each other."""
     low, high = (value if type(value := schema.get(key)) is int else None for key in (lower, upper))
     low = least if low is None else max(low, least)
     high = most if high is None else min(high, most)

@@ -130,7 +130,7 @@ _NOT_COUNTRIES = ("World", "European Union")
 
 
 def _factbook(connection: sqlite3.Connection, version: str) -> Table:
-    if version not in _kept:  # it takes seconds
+    if version not in _kept:  # reading takes seconds
         _kept.clear()
         _kept[version] = _read_factbook(connection)
     return _kept[version]

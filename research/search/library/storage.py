@@ -243,9 +243,9 @@ def existing_folder(path: Path) -> Path:
 
 
 def files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tuple[Path, str]]]:
-    """Return the files with these suffixes, sorted by path, and what is left out, with the reason.
+    """Return the files with these suffixes, sorted by path, and the others, with the reason.
 
-    Left out: files of other formats, folders that cannot be listed, and links out of `folder`, which must be absolute
+    Others are files of other formats, folders that cannot be listed, and links out of `folder`, which must be absolute
     and resolved.
     """
     accepted, found, left_out = frozenset(suffixes), [], []
