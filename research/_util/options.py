@@ -44,8 +44,7 @@ class Option(Struct, frozen=True):
     def nearest(self, value: Any) -> Any:
         """Return the accepted value nearest to a number; return other values unchanged.
 
-        Raises `ConfigError` if a number is expected.  For recipes from files, which may exceed the limits
-        here.
+        Raises `ConfigError` if a number is expected.  For recipes from files, which may exceed the limits here.
         """
         if self.kind not in ("int", "float"):
             return value

@@ -73,8 +73,7 @@ class RunHandle:
 class ThreadEngine:
     """Drives runs in threads of this process or, with a queue, hands them to workers.
 
-    Methods that return a `RunHandle` return at once; with `here=True` the caller drives the run by iterating its
-    events.
+    Methods that return a `RunHandle` return at once; with `here=True` the caller drives the run by iterating its events.
     """
 
     def __init__(

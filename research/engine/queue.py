@@ -147,8 +147,7 @@ def delete_ended(settings: Settings) -> None:
 def listen(settings: Settings, runs: int, take: Take) -> None:
     """Take entries in this process from now on, at most `runs` at once, each in a thread of its own.
 
-    Raises `ConfigError` or `StoreUnavailable` when the queue's database is unavailable now; later, it waits for outages
-    to end.
+    Raises `ConfigError` or `StoreUnavailable` when the queue's database is unavailable now; later outages are waited for.
     """
     extras.need("postgres", _QUEUE, "dbos")
     from dbos import DBOS, DBOSPortableJSONSerializer

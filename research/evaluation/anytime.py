@@ -8,8 +8,7 @@ with 95 %.
 
 Many pairs are corrected by closed testing with averages (Vovk and Wang, "E-values: calibration, combination and
 applications", Annals of Statistics 49, 2021), where pairs can be equal at once only if they form groups of equal
-recipes
-(Shaffer, JASA 81, 1986).  For groups, the bets of a group are averaged, and then the groups.
+recipes (Shaffer, JASA 81, 1986).  For groups, the bets of a group are averaged, and then the groups.
 """
 
 from __future__ import annotations
@@ -79,8 +78,7 @@ def _lowest(differences: Sequence[float]) -> float:
 
 
 def adjusted(found: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Return the e-values of all pairs, lowered so that the chance that any false one reaches `CERTAIN` is 5 % at
-    most."""
+    """Return the e-values of all pairs, lowered so that the chance that any false one reaches `CERTAIN` is 5 % at most."""
     names = sorted({name for pair in found for name in pair})
     if not 2 < len(names) <= GROUPED or len(found) < len(names) * (len(names) - 1) // 2:
         return _any_set(found)

@@ -24,8 +24,7 @@ _TRUTH: Final[Mapping[str, bool]] = {"true": True, "yes": True, "1": True, "fals
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a `.csv` or `.tsv` file by the names in its first row, without empty cells.  Raises
-    `ConfigError`."""
+    """Return the rows of a `.csv` or `.tsv` file by the names in its first row, without blanks.  Raises `ConfigError`."""
     try:
         text = path.read_text("utf-8-sig")
         delimiter = max(",;\t", key=text.partition("\n")[0].count)

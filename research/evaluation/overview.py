@@ -172,8 +172,7 @@ def _bounded(measure: str, more: Sequence[float]) -> list[float]:
 
 
 def _difference(measure: str, more: Sequence[float]) -> Figure:
-    """Return the mean difference with an interval that holds at any time; for costs and counts, a bootstrap
-    interval."""
+    """Return the mean difference with an interval that holds at any time; for costs and counts, a bootstrap interval."""
     if _is_bounded(measure, more):
         return Figure(fmean(more), anytime.interval(more) if len(more) > 1 else None, len(more))
     by = bootstrapped(more)

@@ -367,8 +367,7 @@ def _citations(rows: Sequence[Row]) -> dict[str, int] | None:
 
 
 def _decided(rows: Sequence[Row], name: str) -> str:
-    """Return the counts behind the share of decided citations: ` (11 of 40 decided, 10 hold)`; empty for other
-    measures."""
+    """Return the counts behind the share of decided citations: ` (11 of 40 decided, 10 hold)`; empty for other measures."""
     counts = _citations(rows) if name == "citation_coverage" else None
     return f" ({counts['decided']:,} of {counts['cited']:,} decided, {counts['hold']:,} hold)" if counts else ""
 

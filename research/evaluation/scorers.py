@@ -2,8 +2,7 @@
 
 Citations are counted as in FACT (DeepResearch Bench, Du et al. 2025, arXiv:2506.11763): the pairs of statement and
 source in which the source supports the statement, out of all pairs; a report without citations has no precision.  The
-verdicts are the run's own
-(`research.citations`), so they do not depend on the model.
+verdicts are the run's own (`research.citations`), so they do not depend on the model.
 """
 
 from __future__ import annotations

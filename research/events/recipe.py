@@ -117,15 +117,13 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     """The judge of citations besides the rules: `uncertain` (the model of the role `judge`, or else the recipe's, reads
     what the rules leave open), `model` (it reads all statements), `cross-encoder:PATH_OR_ID` (reads all, or with the
     prefix `uncertain:` the open ones) or `off`.  Empty: the model of the role `judge`, if there is one, reads every
-    statement; so in
-    runs of earlier versions."""
+    statement; so in runs of earlier versions."""
     novelty: bool = True
     """The model is told when several rounds in a row add nothing; if they go on, the run is concluded."""
     language: str = "auto"
     """`en`, `zh`, or `auto`: the language of the question."""
     ask: bool = True
-    """Whether the agent may ask the user for a missing detail, and wait for the reply; otherwise it assumes the
-    likeliest."""
+    """Whether the agent may ask the user for a missing detail, and wait for the reply; otherwise it assumes the likeliest."""
     plan: str = ""
     """One of `PLANS`."""
     allow_domains: tuple[str, ...] = ()
@@ -139,8 +137,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     prompts: str = ""
     """Hash of the prompt files that the run was started with."""
     world: str = ""
-    """`recorded:NAME@DIGEST`: tools return the results that earlier runs recorded (`workbench.worlds`); empty: they
-    run."""
+    """`recorded:NAME@DIGEST`: tools return the results that earlier runs recorded (`workbench.worlds`); empty: they run."""
     world_new: bool = False
     """Whether a call without a recorded result is made rather than refused."""
     egress: str = ""

@@ -181,8 +181,7 @@ def _beside(cell: Cell) -> str:
 
 
 def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
-    """Return the chart of figures that measure the same; None if there is nothing to compare, they disagree, or one is
-    missing."""
+    """Return the chart of figures that measure the same; None if nothing is comparable, they disagree, or one is missing."""
     kept: dict[tuple[str, int], Found] = {}
     for found in (each for each in group if each.held):
         before = kept.setdefault((found.subject, found.year), found)

@@ -239,8 +239,7 @@ def lost(view: RunView) -> str:
 
 
 def checked(view: RunView) -> str:
-    """Return one line on the check of the report against its sources; empty if nothing was checked, or the report says
-    so."""
+    """Return one line on the check of the report against its sources; empty if nothing was checked, or the report says so."""
     if view.given is not None:
         return ""
     parts = [f"{number} {status}" for status, number in view.verdicts.items() if number]

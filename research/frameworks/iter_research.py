@@ -93,8 +93,7 @@ def _rewrite(run: Run, report: str, limit: int) -> Steps[None]:
 
 
 def _asked(run: Run, purpose: str, **values: str) -> Steps[str]:
-    """Return the reply to a request outside the conversation; empty if it fails, or if an earlier version did not make
-    it."""
+    """Return the reply to a request outside the conversation; empty if it fails, or if an earlier version did not make it."""
     if run.recorded_purpose() not in ("", purpose):
         return ""
     brief = run.brief(purpose, question=run.question, **values)

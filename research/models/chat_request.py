@@ -99,8 +99,7 @@ class Form(Struct, frozen=True):
 
 
 def mark_cached(messages: list[Wire]) -> None:
-    """Mark the ends of prefixes that later prompts share: the system message, and the last two that are not the
-    model's.
+    """Mark the ends of prefixes that later prompts share: the system message, and the last two that are not the model's.
 
     A single question is not marked: it would be cached and never read.
     """

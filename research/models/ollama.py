@@ -41,8 +41,7 @@ class OllamaModel:
     """One model of one Ollama.  Safe to share between threads."""
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
-        """`name` is Ollama's, such as `qwen3:8b`.  Raises `ConfigError` for an invalid url or key; makes no request
-        yet."""
+        """`name` is Ollama's, such as `qwen3:8b`.  Raises `ConfigError` for an invalid url or key; makes no request yet."""
         self.name = f"{endpoint.name}:{name}"
         self._model = name
         self._endpoint = endpoint

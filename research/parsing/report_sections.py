@@ -12,8 +12,7 @@ SECTION = re.compile(r"^#{1,6}[ \t]+(.*)$")
 
 
 def cut_at_section(text: str, limit: int) -> str:
-    """Return the beginning of a report, at most `limit` tokens: whole sections, or whole lines if sections lose over
-    half.
+    """Return the beginning of a report, at most `limit` tokens: whole sections, or whole lines if sections lose over half.
 
     >>> cut_at_section("### One\\nfact fact\\n### Two\\n" + "fact " * 40, 8)
     '### One\\nfact fact'

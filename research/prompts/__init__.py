@@ -2,8 +2,7 @@
 
 A framework's own prompts are in `prompts/` beside its file.  Questions to the user are in `to_user/` and not in the
 hash, because no model reads them; prompts of runs with a plan are in `plan/`, and in the hash of those runs.  May
-import `plugins`, `types`
-and `errors`."""
+import `plugins`, `types` and `errors`."""
 
 from __future__ import annotations
 

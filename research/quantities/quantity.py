@@ -70,8 +70,7 @@ class Quantity(Struct, frozen=True):
         return abs(difference) <= self.half + slack or bool(converted)
 
     def bounds(self, seen: Quantity) -> bool | None:
-        """Return whether `seen` is on the hedge's side of this limit; None if this is not a limit, or both are too
-        close.
+        """Return whether `seen` is on the hedge's side of this limit; None if this is not a limit, or both are too close.
 
         Neither may be negative: a deficit of more than 3% is one of -4%.
         """

@@ -72,8 +72,7 @@ def _desktop(host: str) -> str:
 
 
 def fused(rankings: Sequence[Sequence[Passage]], same: Same) -> list[Passage]:
-    """Fuse the rankings into one by reciprocal rank.  Passages that are the `same` merge into one, with the fields of
-    both."""
+    """Fuse the rankings into one by reciprocal rank.  Passages that are the `same` merge, with the fields of both."""
     groups: list[tuple[float, Passage]] = []
     for rank in range(max(map(len, rankings), default=0)):
         for ranking in rankings:

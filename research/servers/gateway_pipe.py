@@ -1,5 +1,4 @@
-"""The gateway of one run that another process drives: events go there over a pipe, and it confirms when they are
-saved."""
+"""The gateway of one run that another process drives: events go there over a pipe, and it confirms when they are saved."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The text shown by an html page, block by block: for chapters and messages, and to restore blocks lost by an
-article."""
+"""The text shown by an html page, block by block: for chapters and messages, and to restore blocks lost by an article."""
 
 from __future__ import annotations
 

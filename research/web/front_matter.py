@@ -1,5 +1,4 @@
-"""The title and the front matter of a Markdown file: fields between lines of dashes or plus signs, not part of its
-text."""
+"""The title and the front matter of a Markdown file: fields between lines of dashes or plus signs, not part of its text."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Read the formats of OpenDocument: texts (odt), presentations (odp), and the parts of a spreadsheet (ods) beside its
-cells.
+"""Read the formats of OpenDocument: texts (odt), presentations (odp), and the parts of a spreadsheet (ods) beside its cells.
 
 Every element not known to be hidden is walked through, so new wrappers keep their text.
 """

@@ -289,8 +289,7 @@ def _html(data: bytes, name: str, charset: str, host: str) -> FileText:
 
 
 def _raise_powers(tree: HtmlElement) -> bool:
-    """Write the raised 2 of `km²` as one character, so that it is not read as a number. Return whether there was
-    one."""
+    """Write the raised 2 of `km²` as one character, so that it is not read as a number. Return whether there was one."""
     found = [each for each in tree.iter("sup") if each.text in _POWERS and len(each) == 0]
     for each in found:
         before = each.getprevious()

@@ -64,8 +64,7 @@ _CALENDAR_S = 250_000_000_000
 _PIXELS = 10_000
 """Largest width and height of a picture."""
 _TEXT, _NAME = 4_000_000, 10_000
-"""Most characters of a text such as a reply; and of texts repeated wherever a run is shown: names, titles, addresses,
-ids."""
+"""Most characters of a text such as a reply; and of texts repeated wherever a run is shown: names, titles, addresses, ids."""
 _NAMES = frozenset(
     {
         "id",

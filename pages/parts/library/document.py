@@ -105,8 +105,7 @@ def _paragraphs(lines: Sequence[str]) -> list[str]:
 
 
 def _formatted(lines: Sequence[str], marked: Collection[int], part: range, wanted: Sequence[str]) -> str:
-    """Return a Markdown document with its formatting; highlighted lines keep their place in lists, headings or
-    tables."""
+    """Return a Markdown document with its formatting; highlighted lines keep their place in lists, headings or tables."""
     text = "\n".join(_highlighted(lines[n], wanted) if n in marked else _SIDES.sub("", lines[n]) for n in part)
     return around_code(prose(text), _drawn, lambda code: _SIDES.sub("", code))
 

@@ -15,8 +15,7 @@ from research.events.rounds import RoundView
 from research.events.view import RunView
 
 PAGE = 25
-"""Rounds of a page.  The last page grows until it is full, so rounds above the reader scroll away only once in 25
-rounds."""
+"""Rounds of a page.  The last page grows until it is full, so rounds above the reader scroll away only once in 25 rounds."""
 
 
 def follows(run: str) -> bool:

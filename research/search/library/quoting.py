@@ -73,8 +73,7 @@ def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: 
 
 
 def _called(file: str, table: Table, at: int, positions: Sequence[int], result: SqlResult) -> str:
-    """Return a readable name of a row's used cells: `sales.xlsx › Q3 › North › Revenue`; empty if nothing names the
-    row.
+    """Return a readable name of a row's used cells: `sales.xlsx › Q3 › North › Revenue`; empty if nothing names the row.
 
     The column is named if only it has a value of the result.
     """
