@@ -58,14 +58,14 @@ with sheet:
     with st.container(gap="xsmall"):
         presets.about()
         summary = st.container()
-    with st.container():  # always drawn, so that what is below keeps its place
+    with st.container():  # always drawn, so that the elements below keep their place
         offers.draw(bench)
     welcome.examples(bench)
     opened = st.session_state.setdefault("options-open", False)
     with st.expander(
         t("Customize"),
         type="compact",
-        key=f"customize-{opened}",  # of its own, so that another language leaves it as it is
+        key=f"customize-{opened}",  # its own key, so that another language does not reset it
         icon=":material/tune:",
         expanded=opened,
     ):

@@ -1,4 +1,4 @@
-"""Names of our own plug-ins that data outside their files needs: defaults, and the order in which they are shown."""
+"""Names of our own plug-ins needed outside their files: defaults, and the order in which they are shown."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ CONTEXTS = (CONTEXT, "window", "resum", "evolving")
 OWN_DOCUMENTS = "Also searches the user's own documents:"
 """A line in the description of the tool `search`, before the names of the user's collections."""
 PAGES_READ = "Also searches copies of web pages that earlier runs have read."
-"""A line in the description of the tool `search` where it searches them."""
+"""Describes the tool `search` where it searches them."""
 FACTBOOK_LANGUAGE = "The World Factbook in the library is in English: search it with English words."
-"""A line in the description of the tool `search` where it searches the Factbook."""
+"""Describes the tool `search` where it searches the Factbook."""
 AUDIT_TOOLS = ("search", "visit")
-"""The tools of the check of a report, which searches only where it has documents to search."""
+"""The tools that check a report; it searches only if it has documents to search."""
 TOOLS = (*AUDIT_TOOLS, "python")
 """The tools of a run whose recipe names none; `QUERY` joins them where a collection has a table."""
 QUERY = "query"
 RECALL = "recall"
-"""The tool whose result a run starts with where its recipe recalls."""
+"""The tool whose result starts a run whose recipe recalls."""
 PROMPT_TOOLS = ("search", "scholar", "visit", QUERY, RECALL, "python")
 """Our tools in the order in which the system prompt lists them."""
 ORDER = (*FRAMEWORKS, *CONTEXTS, *TOOLS, QUERY, "scholar", RECALL)
@@ -40,13 +40,13 @@ COMPARED = (
     (FRAMEWORK, "resum"),
     ("parallel", "full"),
 )
-"""Framework and context strategy that the columns of a comparison start with."""
+"""Default framework and context strategy of a comparison's columns."""
 EVALUATED = (f"{FRAMEWORK}/{CONTEXT}", "iter_research/evolving", "rewoo/full")
-"""Recipes that an evaluation starts with, as `FRAMEWORK/CONTEXT`."""
+"""Default recipes of an evaluation, as `FRAMEWORK/CONTEXT`."""
 
 
 def unless_default(tools: Iterable[str]) -> tuple[str, ...] | None:
-    """Return tools as `Workbench.recipe` takes them: None if they are the defaults, which tables add to."""
+    """Return tools for `Workbench.recipe`: None for the defaults, which tables extend."""
     chosen = tuple(tools)
     return None if set(chosen) == set(TOOLS) else chosen
 

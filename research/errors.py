@@ -34,7 +34,7 @@ class WorkbenchError(Exception):
 
 
 class ConfigError(WorkbenchError):
-    """A setting, an option or an argument is wrong.  The message names it and says what is accepted.
+    """A setting, an option or an argument is wrong.  The message names it and what is accepted.
 
     >>> raise ConfigError(f"unknown unit {unit!r}; known: km, mi")
     """
@@ -78,7 +78,7 @@ class ProviderError(WorkbenchError):
         self.retryable = retryable
         """The same request may succeed later (429, 5xx, a lost connection)."""
         self.at_work = at_work
-        """The service may still be at work on the request, so that sending it again would only add to its work."""
+        """The service may still be working on the request, so sending it again would only add work."""
         self.context_overflow = context_overflow
         """The request was too long for the model; only a shorter one can succeed."""
         self.retry_after_s = retry_after_s
@@ -96,7 +96,7 @@ class StoreUnavailable(WorkbenchError):
 
 
 REFUSED = (ConfigError, StoreUnavailable)
-"""Errors whose message is shown to the user in place of what they asked for."""
+"""Errors whose message the user sees instead of the result."""
 
 
 class LimitReached(WorkbenchError):
@@ -117,7 +117,7 @@ class NeedsInput(WorkbenchError):
     """The run waits for the user's reply; it continues from its journal when the reply arrives."""
 
     def __init__(self, prompt: str, agent: str, site: str = "", *, plan: bool = False) -> None:
-        """They are those of the event `WaitingForUser`."""
+        """The fields of the event `WaitingForUser`."""
         super().__init__(prompt)
         self.prompt, self.agent, self.site, self.plan = prompt, agent, site, plan
 

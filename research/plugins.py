@@ -2,12 +2,12 @@
 
 A plug-in is one function; its name is what users choose, and its keyword-only parameters are its options.  Its decorator,
 such as `@tool("Look up")`, registers it when its module is imported; the arguments are its traits, the fields of its kind.
-Modules are imported when a name is asked for or all are listed: those in the folder of the kind (see the table below; a
-file has the name of its plug-in) and those that other packages name as entry points in the group of the kind.  `register`
-does the same in this process.  A module imports what is large where it uses it.
+Modules are imported when a name is requested or all are listed: those in the kind's folder (see the table below; a file
+has its plug-in's name) and those that other packages name as entry points in the kind's group.  `register`
+does the same in this process.  A module imports large packages where it uses them.
 
 Errors are `ConfigError`: an unknown name, with the known ones; an option that is not accepted; a plug-in that cannot be
-imported, which `broken()` lists while the others work.  Nobody else can take a name of ours.
+imported, which `broken()` lists while the others work.  Other packages cannot take our names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from research.errors import ConfigError
 
 
 class Oracle(Struct, frozen=True):
-    """How an evaluation tells a framework the right answer, which makes it an upper bound for the others."""
+    """How an evaluation tells a framework the right answer, making it an upper bound for the others."""
 
     options: Mapping[str, Any]
     """The options that make it one, such as `{"evaluator": "gold"}`."""
@@ -37,9 +37,9 @@ class Framework(Entry, frozen=True, kw_only=True):
     when: str = ""
     """When to choose it, in a sentence."""
     note: str = "shapes what the model sees in each round"
-    """What a context strategy does in it; the subject is the strategy."""
+    """What a context strategy does in it, with the strategy as subject."""
     default_context: str = "full"
-    """The context strategy it starts with."""
+    """Its default context strategy."""
     refuses: Mapping[str, str] = {}
     """Context strategies it does not work with, and why."""
     prompt: str = ""
@@ -47,7 +47,7 @@ class Framework(Entry, frozen=True, kw_only=True):
     purposes: Mapping[str, str] = {}
     """The purposes of its requests besides `act`, each with its role (see `events.recipe.ROLES`)."""
     calls: Mapping[str, str] = {}
-    """The titles of the tools that it alone offers to the model, by name."""
+    """The titles of the tools that only it offers, by name."""
     steps: tuple[str, ...] = ()
     """The purposes whose requests count as rounds."""
     work: Function | None = None
@@ -57,11 +57,11 @@ class Framework(Entry, frozen=True, kw_only=True):
     writes_report: bool = False
     """Each reply contains the evolving report, so that no other request has to write it."""
     page: int = 0
-    """Characters of a page that the tool `visit` returns to it; 0: as many as suit a prompt."""
+    """Characters of a page that `visit` returns to it; 0: as many as suit a prompt."""
     oracle: Oracle | None = None
     """How it can be told the right answer; None: it cannot."""
     command: str = ""
-    """The option that has a command of this machine: in a recipe's text, it is everything behind the colon."""
+    """The option with a command of this machine: in a recipe's text, everything after the colon."""
 
 
 class ContextStrategy(Entry, frozen=True, kw_only=True):
@@ -86,11 +86,11 @@ class ContextStrategy(Entry, frozen=True, kw_only=True):
 class ToolEntry(Entry, frozen=True, kw_only=True):
     """A tool: `(host, recipe, stop) -> Tool` (see `tools.host`), whose spec has the same name.
 
-    What says nothing of itself, such as a tool of an MCP server, may do anything with its arguments and results.
+    A tool without traits, such as an MCP server's, may do anything with its arguments and results.
     """
 
     calculates: bool = False
-    """Its results follow from its arguments alone: a recorded world has no part in them, and an answer may state them."""
+    """Its results follow from its arguments alone: recorded worlds leave it out, and answers may state them."""
     searches: bool = False
     """It finds sources by its argument `query`, which it sends to services that the user set up and to nobody else."""
     scholar: bool = False
@@ -100,11 +100,11 @@ class ToolEntry(Entry, frozen=True, kw_only=True):
     recalls: bool = False
     """It searches the memory."""
     reads: bool = False
-    """It opens its argument `url`, of which it sends no fragment, and asks a site for a page once in a run."""
+    """It opens its argument `url` without the fragment, and requests a page once in a run."""
 
     @property
     def ignores_urls(self) -> bool:
-        """Whether urls in its arguments are words like any others to it."""
+        """Whether it treats urls in its arguments as ordinary words."""
         return self.calculates or self.searches or self.recalls
 
 
@@ -112,11 +112,11 @@ class Provider(Entry, frozen=True, kw_only=True):
     """A model provider: `(name, host) -> Model`; its id comes before the colon of a model's name."""
 
     local: bool = False
-    """Its models run in this process: nobody is paid for their tokens, and a name may tell a path of this machine."""
+    """Its models run in this process: their tokens cost nothing, and a name may reveal a path of this machine."""
     file: bool = False
-    """A model's name has the path of a file behind the colon."""
+    """A model's name has a file path after the colon."""
     written_by: Literal["model", "rules", "script"] = "model"
-    """What writes its replies: a language model, fixed rules, or a script, whose lines are played in order."""
+    """The source of its replies: a language model, fixed rules, or a script played in order."""
 
 
 class SearchService(Entry, frozen=True, kw_only=True):
@@ -129,15 +129,15 @@ class SearchService(Entry, frozen=True, kw_only=True):
 
 
 class Scorer(Entry, frozen=True, kw_only=True):
-    """A measure of a run: `(view, question) -> float | None`; None where the question leaves it open."""
+    """A measure of a run: `(view, question) -> float | None`; None if it does not apply."""
 
     higher_is_better: bool = True
 
 
 class AnswerCheck(Entry, frozen=True, kw_only=True):
-    """A check of a final answer: `(question, answer, citations) -> str | None`; what it finds wrong, or None.
+    """A check of a final answer: `(question, answer, citations) -> str | None`; the problem, or None.
 
-    An answer with a finding is shown with it, and its outcome is `rejected`.
+    An answer with a problem is shown with it, and its outcome is `rejected`.
     """
 
 
@@ -176,16 +176,16 @@ def broken() -> list[Broken]:
 
 @derived
 def provider_of(model: str) -> Provider:
-    """Return the provider of the model `PROVIDER:NAME`; one that is not here (an endpoint's, a saved run's) has no traits."""
+    """Return the provider of the model `PROVIDER:NAME`; a missing one (an endpoint's, a saved run's) has no traits."""
     return provider.traits(model.partition(":")[0])
 
 
 def model_title(model: str) -> str:
-    """Return what a reader calls a model: its name, unless it is no language model."""
+    """Return a model's name for readers; the offline model has a title."""
     return "Offline model" if provider_of(model).written_by == "rules" else model
 
 
 @derived
 def tool_of(name: str) -> ToolEntry:
-    """Return the tool of that name; one that is not here (an MCP server's, a framework's, a saved run's) has no traits."""
+    """Return the tool of that name; a missing one (an MCP server's, a framework's, a saved run's) has no traits."""
     return tool.traits(name)

@@ -37,7 +37,7 @@ def segment(text: str) -> str:
 
 
 def is_word(text: str) -> bool:
-    """Return whether a Chinese text is in the dictionary, and no name of a person."""
+    """Return whether a Chinese text is in the dictionary and not a person's name."""
     import rjieba
 
     return rjieba.has_word(text) and not rjieba.tag(text)[0][1].startswith("nr")
@@ -70,7 +70,7 @@ def content_tokens(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8_192)
 def line_tokens(line: str) -> frozenset[str]:
-    """Return the tokens of a line that are not stop words; lines of a library are read again with every query."""
+    """Return the tokens of a line that are not stop words; cached: a library's lines recur in every query."""
     return frozenset(content_tokens(line))
 
 
@@ -103,7 +103,7 @@ def storable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text with one space in place of each stretch of white space."""
+    """Return the text with each stretch of white space as one space."""
     return " ".join(text.split())
 
 

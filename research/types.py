@@ -37,7 +37,7 @@ class Passage(Struct, frozen=True, omit_defaults=True):
     memory: str = ""
     """Id of the memory entry that contains the quote; empty if this run saw the source itself."""
     notes: tuple[str, ...] = ()
-    """What a reader of the source must know: what was left out of it, or that it is a copy of an earlier day."""
+    """Notes for readers of the source: what was left out, or that it is an earlier copy."""
 
 
 class Source(Struct, frozen=True, omit_defaults=True):
@@ -55,8 +55,8 @@ class Source(Struct, frozen=True, omit_defaults=True):
     memory: str = ""
     """Both as in `Passage`."""
     kind: str = ""
-    """What kind of publisher speaks, e.g. `journal` (`research/search/classes.py`); empty for documents of the user's, and
-    in runs of earlier versions."""
+    """What kind of publisher speaks, e.g. `journal` (`research/search/classes.py`); empty for the user's documents, and
+    in earlier versions' runs."""
     also: tuple[str, ...] = ()
     """In a view: the other addresses at which the run saw the same work."""
     notes: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class CallError(Struct, frozen=True, omit_defaults=True):
     code: str
     """One word: bad_json, truncated, duplicate_key, unknown_tool, missing_name, missing_arg, bad_args, too_large."""
     message: str
-    """What is wrong, for the model."""
+    """The problem, for the model."""
     name: str = ""
     """The tool's name, if it is known."""
     id: str = ""
@@ -115,7 +115,7 @@ class ToolOutput(Struct, frozen=True):
     images: tuple[bytes, ...] = ()
     """Plots, as PNG."""
     document: str = ""
-    """The text that the first passage was taken from, if a reader is to choose from it instead."""
+    """The text of the first passage's source, if a reader is to choose from it instead."""
     searched: dict[str, int] = {}
     """The collections and services that were searched, each with the number of its results among the passages."""
 
@@ -136,7 +136,7 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     read: int = 0
     """Number of the request in which a reader was asked for its passages (`main/reader`); 0: none was."""
     new: int | None = None
-    """Statements that no earlier observation of its agent makes, at least; None: not counted."""
+    """Least number of statements new to its agent; None: not counted."""
     code: str = ""
     """The cause of a failure, as in `ToolError`; empty where the tool named none."""
     edited: bool = False
@@ -144,8 +144,8 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     searched: dict[str, int] = {}
     """As in `ToolOutput`."""
     world: str = ""
-    """In a recorded world: `recorded` for a result that was played, `missing` for a call that was refused because none is
-    recorded, `new` for one that was made; empty for calls outside it."""
+    """In a recorded world: `recorded` for a played result, `missing` for a call refused because none is recorded, `new`
+    for a call made; empty outside one."""
 
 
 class ToolSpec(Struct, frozen=True):
@@ -156,7 +156,7 @@ class ToolSpec(Struct, frozen=True):
     parameters: dict[str, Any]
     """JSON Schema of the arguments, an object."""
     each: str = ""
-    """The argument that may be given as a list: the tool is then called once for each; empty: none."""
+    """The argument that may be a list, with one call of the tool for each item; empty: none."""
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
@@ -203,7 +203,7 @@ class Request(Struct, frozen=True):
     temperature: float | None = None
     max_tokens: int | None = None
     seed: int | None = None
-    """For services that take one, so that the same request gets the same reply as far as they can."""
+    """For services that take one and try to repeat the reply to an equal request."""
     must_call: bool = False
     """The reply must call one of the tools."""
     schema: dict[str, Any] | None = None
@@ -228,14 +228,14 @@ class Completion(Struct, frozen=True):
     reasoning: str = ""
     finish_reason: str = "stop"
     usage: Usage | None = None
-    """None when the provider did not report it, or nothing that can be true: the caller estimates."""
+    """None if the provider reported nothing plausible: the caller estimates."""
     raw_calls: tuple[RawCall, ...] = ()
-    """All native calls with their arguments as the model wrote them, if the provider returns text; `calls` are those that
-    can be parsed."""
+    """All native calls with arguments as the model wrote them, if the provider returns text; `calls` are the parsable
+    ones."""
     blocks: tuple[dict[str, Any], ...] = ()
     """The provider's own blocks, which must be sent back unchanged with this message."""
     false_usage: bool = False
-    """Whether it reported numbers that cannot be true."""
+    """Whether the provider reported impossible numbers."""
 
 
 class Model(Protocol):
@@ -275,7 +275,7 @@ class Searcher(Protocol):
 
 
 class Part(Struct, frozen=True, omit_defaults=True):
-    """One thing that the question asks for, and whether the answer gives it, as whoever answered says."""
+    """One thing that the question asks for, and whether the answer gives it by its own account."""
 
     text: str
     status: Literal["answered", "not_found"]
@@ -299,9 +299,9 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     blocks: tuple[dict[str, Any], ...] = ()
     """The provider's own blocks, sent back unchanged with this reply."""
     errors: tuple[CallError, ...] = ()
-    """Calls that cannot run, besides at least one that can; each gets one failed observation."""
+    """Calls that cannot run, next to at least one that can; each gets a failed observation."""
     short: str = ""
-    """The answer in one line, if the model says it."""
+    """The answer in one line, if the model gives it."""
     parts: tuple[Part, ...] = ()
     """The parts of the question as the model lists them, each with whether it was found."""
 
@@ -309,7 +309,7 @@ class Reply(Struct, frozen=True, omit_defaults=True):
 Verdict = Literal["supported", "calculated", "partial", "unverified", "unsupported", "contradicted", "dead"]
 """What is known about a cited statement.
 
-`supported` and `contradicted` are given only where they are right at least nine times in ten.  `calculated`: the figures
+`supported` and `contradicted` are given only if right at least nine times in ten.  `calculated`: the figures
 follow from the cited ones by the formula in the reason.  `unverified`: neither the rules nor a judge could decide.  `dead`:
 no source has the number.  Only models give `partial` and `unsupported`; runs of earlier versions have them too.
 """
@@ -318,7 +318,7 @@ no source has the number.  Only models give `partial` and `unsupported`; runs of
 HOLDS: frozenset[Verdict] = frozenset(("supported", "calculated"))
 """Verdicts on a statement that its source bears out."""
 FAILS: frozenset[Verdict] = frozenset(("contradicted", "unsupported", "dead"))
-"""Verdicts on a statement that its source does not bear out; `partial` and `unverified` are neither."""
+"""Verdicts on a statement that its source does not bear out; `partial` and `unverified` are in neither set."""
 WORST: tuple[Verdict, ...] = (
     "contradicted",
     "unsupported",
@@ -328,7 +328,7 @@ WORST: tuple[Verdict, ...] = (
     "calculated",
     "supported",
 )
-"""The verdict on a statement with several sources is the first of these that was given on one of them."""
+"""The verdict on a statement with several sources is the first of these given on any of them."""
 
 
 class Judgement(Struct, frozen=True, omit_defaults=True):
@@ -338,7 +338,7 @@ class Judgement(Struct, frozen=True, omit_defaults=True):
     """`rules`, `cross-encoder:NAME` or `model:NAME`."""
     status: Verdict
     probability: float | None = None
-    """Of being supported, if the judge gives one."""
+    """Probability of being supported, if given."""
     reason: str = ""
     contradicted: float | None = None
     """Probability of being contradicted, if the judge gives one."""
@@ -347,7 +347,7 @@ class Judgement(Struct, frozen=True, omit_defaults=True):
 
 
 class Reason(Struct, frozen=True, omit_defaults=True):
-    """Why a claim gets no better verdict: a text with placeholders, which the pages translate.
+    """Why a claim gets no better verdict: a template that the pages translate.
 
     >>> str(Reason("the source does not state {figure}", (("figure", "5 km"),)))
     'the source does not state 5 km'
@@ -383,7 +383,7 @@ class Citation(Struct, frozen=True, omit_defaults=True):
 
 
 class Checked(Struct, frozen=True):
-    """Citations that a framework has checked itself."""
+    """Citations that a framework checked itself."""
 
     citations: tuple[Citation, ...] = ()
     uncited: tuple[str, ...] = ()
@@ -397,7 +397,7 @@ class Answer(Struct, frozen=True):
     report: str = ""
     """A longer text, if the framework writes one; empty: the answer is the report."""
     checked: Checked | None = None
-    """Set if the report is about another text: it is then kept as it is, and not checked again."""
+    """Set if the report is about another text: it is kept unchanged, and not checked again."""
     short: str = ""
     parts: tuple[Part, ...] = ()
     """Both as in `Reply`."""

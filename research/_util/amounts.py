@@ -1,4 +1,4 @@
-"""Amounts in base units: read from the text of a source, calculated with exactly, and written once at the end."""
+"""Amounts in base units: read from a source's text, calculated exactly, rounded only when written."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _UNITS = {
     "兆瓦时": ("Wh", 6),
     "吉瓦时": ("Wh", 9),
 }
-"""The base unit of a unit, and the power of ten between them."""
+"""A unit's base unit, and the power of ten between the two."""
 _EXACT = Context(prec=60)
 
 
@@ -72,15 +72,15 @@ class Amount(Struct, frozen=True):
     """A number in base units, and how its source writes it."""
 
     value: Decimal
-    """In the base unit: metres for `5.3 km`, dollars for `$3.7 trillion`."""
+    """The number in the base unit: metres for `5.3 km`, dollars for `$3.7 trillion`."""
     base: str
-    """The base unit; amounts are added and subtracted only if it is the same."""
+    """The base unit; only amounts of the same one are added or subtracted."""
     unit: str
     """The unit as written, without a scale: `km`; `$` for dollars."""
     power: int = 0
     """The power of ten from the unit to the base unit."""
     scaled: bool = False
-    """Whether the source writes it with a word such as `million`."""
+    """Whether the source writes a scale word such as `million`."""
 
     @property
     def percent(self) -> bool:
@@ -118,7 +118,7 @@ def unlike(amounts: Sequence[Amount]) -> tuple[str, str] | None:
 def written(value: Decimal, like: Sequence[Amount], language: str = "en", *, points: bool = False) -> str:
     """Write a value that was calculated from these amounts, with a scale and digits that fit.
 
-    It is written in full if all of them are, and else with three decimals of the largest scale below it.
+    In full if all of them are, else with three decimals of the largest scale below it.
     """
     largest = max(like, key=lambda each: (each.power, abs(each.value)))
     value = _EXACT.scaleb(value, -largest.power)
@@ -150,7 +150,7 @@ _WORDS = (("trillion", 12), ("billion", 9), ("million", 6))
 
 
 def rounded(value: Decimal, decimals: int) -> Decimal:
-    """Return the value with at most this many decimals; a smaller one keeps three significant digits."""
+    """Return the value with at most this many decimals; a small value keeps three significant digits."""
     if value and abs(value) < Decimal(1):
         decimals = max(decimals, 2 - value.adjusted())
     return value.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_EVEN, context=_EXACT)

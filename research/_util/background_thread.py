@@ -12,7 +12,7 @@ class Background:
     """Runs one function in one thread at a time.  Safe for threads."""
 
     def __init__(self, name: str, work: Callable[[threading.Event], None]) -> None:
-        """`work` receives the event that asks it to return early, and must not raise."""
+        """`work` must not raise; the event it receives asks it to return early."""
         self._name = name
         self._work = work
         self._guard = threading.Lock()
@@ -27,7 +27,7 @@ class Background:
         return thread is not None and thread.is_alive()
 
     def start(self, *, repeat: bool = False) -> threading.Thread:
-        """Start the work, or return the thread that runs it already; with `repeat`, that thread runs it once more."""
+        """Start the work, or return the thread already running it; `repeat` makes that thread run it again."""
         with self._guard:
             if self._thread is not None and self._thread.is_alive():
                 self._repeat = self._repeat or repeat
@@ -38,7 +38,7 @@ class Background:
             return self._thread
 
     def close(self) -> None:
-        """Ask the work to return early, and wait until it has."""
+        """Ask the work to return early, and wait for it."""
         self.closing.set()
         with self._guard:
             thread = self._thread
@@ -46,7 +46,7 @@ class Background:
             thread.join()
 
     def _run(self) -> None:
-        if sys.platform == "linux":  # only Linux has a priority per thread
+        if sys.platform == "linux":  # only Linux has per-thread priorities
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
         while True:
             self._work(self.closing)

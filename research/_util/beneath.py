@@ -1,4 +1,4 @@
-"""Open a file of a folder through the folder's own descriptor, so that no exchange of a link can lead out of it."""
+"""Open a file through the descriptor of its folder, so that a swapped link cannot lead out of the folder."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFO
 
 
 def open_beneath(folder: Path, file: Path) -> int:
-    """Return a descriptor of a file; links within the folder are followed, one step at a time.
+    """Return a descriptor of a file, following links within the folder one at a time.
 
-    `folder` is absolute and resolved, and `file` begins with it.  Raises `OSError`, also for a way that leads out.
+    `folder` is absolute and resolved, and `file` begins with it.  Raises `OSError`, also for a path that leads out.
     """
     if os.open not in os.supports_dir_fd:  # Windows
         return os.open(file.resolve(), _FLAGS)

@@ -1,4 +1,4 @@
-"""The bounds of texts, tags and metadata from outside."""
+"""Limits for texts, tags and metadata from outside."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from research.errors import ConfigError
 from research.text import clip
 
 FIELD, ITEMS = 300, 50
-"""Characters of a value of metadata, and values of a list of them."""
+"""Most characters of a metadata value, and most values in a list."""
 TAG, TAGS = 300, 50
-"""Characters of a tag, and tags of one thing."""
+"""Most characters of a tag; most tags of an item."""
 
 
 def within(limit: int, what: str, text: str) -> str:
@@ -23,7 +23,7 @@ def within(limit: int, what: str, text: str) -> str:
 
 
 def checked_tags(tags: Iterable[str]) -> list[str]:
-    """Return the tags without duplicates and surplus white space.  Raises `ConfigError` for long and for many ones."""
+    """Return the tags without duplicates and extra white space. Raises `ConfigError` for too long or too many."""
     kept = list(dict.fromkeys(within(TAG, "a tag", tag) for each in tags if (tag := " ".join(each.split()))))
     if len(kept) > TAGS:
         raise ConfigError(f"{len(kept):,} tags are too many; at most {TAGS} are accepted")
@@ -31,13 +31,13 @@ def checked_tags(tags: Iterable[str]) -> list[str]:
 
 
 def short(value: Any, depth: int = 4) -> Any:
-    """Return a value of JSON with short texts, lists and objects; what is nested deeper becomes an empty text.
+    """Return a JSON value with its texts, lists and objects cut short; deeper values become empty texts.
 
     Metadata from outside is repeated in many places.
     """
     match value:
         case str():
-            return clip(value.encode("utf-8", "replace").decode(), FIELD)  # JSON carries no lone surrogates
+            return clip(value.encode("utf-8", "replace").decode(), FIELD)  # JSON cannot carry lone surrogates
         case int() if abs(value) < 10**9:
             return value
         case list() if depth:

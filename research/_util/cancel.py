@@ -1,7 +1,7 @@
 """Cancellation of the call that runs in the current thread.
 
-The toolbox cancels a call when its time is over or the user stops the run.  A thread cannot be killed, so code that waits
-for a server or a subprocess checks between two short waits whether it is cancelled.
+The toolbox cancels a call when its time is over or the user stops the run.  A thread cannot be killed, so code that
+waits for a server or a subprocess waits in short steps and checks for it in between.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _cancelled: ContextVar[threading.Event | None] = ContextVar("cancelled", default
 
 @contextmanager
 def cancelled_by(event: threading.Event) -> Iterator[None]:
-    """Cancel the call that this thread makes inside the block as soon as the event is set."""
+    """While inside the block, cancel this thread's call as soon as the event is set."""
     token = _cancelled.set(event)
     try:
         yield
@@ -30,7 +30,7 @@ def cancelled_by(event: threading.Event) -> Iterator[None]:
 
 
 def current() -> threading.Event | None:
-    """Return the event that cancels the current call, for code that can wait for an event; None without one."""
+    """Return the event that cancels the current call, for code that can wait on one; None if there is none."""
     return _cancelled.get()
 
 

@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 ERROR_BYTES = 64 * 1024
 LONG_S = 20.0
-"""Seconds after which a failure between us and a server is probably a limit of time."""
+"""Seconds after which a failure on the way to a server is probably a timeout."""
 _GAVE_UP = {504, 524}
-"""What gateways answer when they have waited too long for a server, which may go on."""
+"""Statuses of gateways that gave up waiting for a server, which may go on."""
 _BETWEEN = {0, 408, 502, 503, 520, 522}
-"""What they may do then, too, or for another reason."""
+"""Statuses they may also send then, or for other reasons."""
 END_S = 0.25
 """Seconds to wait for the end of the stream after a complete reply."""
 
 
 @cache
 def ssl_context() -> SSLContext:
-    """Return the SSL context with the trusted certificates, which take long to read."""
+    """Return the SSL context with the trusted certificates, which are slow to read."""
     import httpx2
 
     return httpx2.create_ssl_context()
@@ -44,7 +44,7 @@ def timeout(seconds: float | None) -> httpx2.Timeout:
 
 
 def late(host: str, error: BaseException, endpoint: str) -> ProviderError:
-    """Return the error of a request that timed out; after it was sent, the service may still be at work on it."""
+    """Return the error of a request that timed out; once it is sent, the service may still be working on it."""
     kind = type(error).__name__
     sent = kind == "ReadTimeout"
     hint = f"; if its model is slow, raise timeout_s of endpoint {endpoint!r}" if sent else ""
@@ -52,9 +52,9 @@ def late(host: str, error: BaseException, endpoint: str) -> ProviderError:
 
 
 def may_go_on(begun: float, status: int = 0) -> bool:
-    """Return whether a server may still be at work on a request that was sent then, and that failed just now.
+    """Return whether a server may still be working on a request that was sent then and failed just now.
 
-    `status` is what was answered; 0: the connection was lost.
+    `status` is the reply's; 0: the connection was lost.
     """
     waited = time.monotonic() - begun > LONG_S
     return status in _GAVE_UP or (waited and status in _BETWEEN)
@@ -78,7 +78,7 @@ def client(
 
 @lru_cache(maxsize=64)
 def pool(key: str, allow_hosts: tuple[str, ...] | None = None) -> httpx2.Client:
-    """Return the HTTP client that all services with this key share: no two keys use one connection.  Safe for threads.
+    """Return the HTTP client shared by all services with this key; keys never share a connection.  Safe for threads.
 
     `allow_hosts` as in `client`.
     """
@@ -104,7 +104,7 @@ def _pool(allow_hosts: tuple[str, ...] | None) -> httpx2.Client:
 
 
 def routes(allow_hosts: tuple[str, ...] | None, limits: httpx2.Limits) -> dict[str, Any]:
-    """Return how a client reaches its hosts, as arguments of `httpx2.Client`; all of its connections are watched."""
+    """Return how a client reaches its hosts, as arguments of `httpx2.Client`; all connections are watched."""
     import httpx2
 
     from research._util.watched import watch
@@ -152,7 +152,7 @@ def proxies(limits: httpx2.Limits) -> dict[str, httpx2.BaseTransport | None]:
             continue
         proxy = proxy.strip()
         shown = proxy.rpartition("@")[2]
-        if proxy.startswith("socks://"):  # as desktops write it
+        if proxy.startswith("socks://"):  # the spelling of desktops
             proxy = f"socks5{proxy.removeprefix('socks')}"
         variable = f"{pattern.removesuffix('://').upper()}_PROXY"
         try:
@@ -167,7 +167,7 @@ def proxies(limits: httpx2.Limits) -> dict[str, httpx2.BaseTransport | None]:
 
 
 def _shorten_error(response: httpx2.Response) -> None:
-    """End the body of an error after `ERROR_BYTES`: the SDKs read it to its end, and it may have none."""
+    """End the body of an error after `ERROR_BYTES`: the SDKs read all of it, and it may be endless."""
     import httpx2
 
     class Start(httpx2.SyncByteStream):
@@ -192,7 +192,7 @@ def _shorten_error(response: httpx2.Response) -> None:
 def transport_to(
     allow_hosts: tuple[str, ...] | None, limits: httpx2.Limits | None = None
 ) -> httpx2.HTTPTransport | None:
-    """Return a transport that leads to public addresses and these private hosts only; None for None: the usual one."""
+    """Return a transport that reaches only public addresses and these private hosts; None (the usual one) for None."""
     if allow_hosts is None:
         return None
     import httpx2
@@ -203,7 +203,7 @@ def transport_to(
 
 
 def cause(error: BaseException) -> str:
-    """Return what went wrong below HTTP, without the system's number for it."""
+    """Return what went wrong below HTTP, without the errno."""
     return re.sub(r"\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
 
 
@@ -237,6 +237,6 @@ def read_to_end(response: httpx2.Response, rest: Iterator[object]) -> bool:
         deque(rest, 0)
     except httpx2.ReadTimeout:
         return False
-    except httpx2.RequestError:  # the reply is complete, so this only costs the connection
+    except httpx2.RequestError:  # the reply is complete; only the connection is lost
         pass
     return True

@@ -39,7 +39,7 @@ def convert(value: object, kind: type[T], *, strict: bool = True) -> T:
 
 
 def loosely(value: object, kind: type[T]) -> T | None:
-    """Convert what a server wrote beside its reply, numbers as text too; None if it is anything else."""
+    """Convert what a server sent beside its reply, also numbers sent as text; None if it does not fit."""
     try:
         return convert(value, kind, strict=False)
     except msgspec.ValidationError:
@@ -47,7 +47,7 @@ def loosely(value: object, kind: type[T]) -> T | None:
 
 
 def saved(path: Path, kind: type[T], remedy: str) -> dict[str, T]:
-    """Return what a file has by name; nothing if there is no file.  Raises `ConfigError` if it is damaged."""
+    """Return a file's entries by name; none if there is no file.  Raises `ConfigError` if it is damaged."""
     try:
         return cast(dict[str, T], decode(path.read_bytes(), dict[str, kind]))  # type: ignore[valid-type]
     except FileNotFoundError:
@@ -57,7 +57,7 @@ def saved(path: Path, kind: type[T], remedy: str) -> dict[str, T]:
 
 
 def save(path: Path, values: Mapping[str, object]) -> None:
-    """Replace the file at once, so that a reader never sees half of it."""
+    """Replace the file atomically: no reader sees half of it."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     temporary.write_bytes(msgspec.json.format(msgspec.json.encode(values)))
     temporary.replace(path)

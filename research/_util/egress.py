@@ -1,7 +1,7 @@
-"""What leaves this machine while a run works: whether it may, and how much of it does.
+"""Control and count what a run sends from this machine.
 
-A run carries its `Egress` in the context of its threads.  Every channel of ours asks `sending` before it connects, and
-counts what it writes.  Where the scope forbids sending, an audit hook refuses the connections of everything else too.
+A run carries its `Egress` in the context of its threads. Every channel of ours asks `sending` before it connects, and
+counts what it writes. Where the scope forbids sending, an audit hook refuses the connections of everything else too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Egress:
     def __init__(
         self, scope: Scope = "open", *, declared: bool = False, seen: Callable[[], bool] = lambda: False
     ) -> None:
-        """`declared`: a private source is among those of the run; `seen`: whether private data is in its context."""
+        """`declared`: whether the run has a private source; `seen`: whether its context has private data."""
         self.scope = scope
         self._declared, self._seen = declared, seen
         self._lock = threading.Lock()
@@ -58,7 +58,7 @@ class Egress:
         return self.scope == "offline" or (self.scope == "private" and (self._declared or self._seen()))
 
     def admit(self, host: str, *, near: bool) -> None:
-        """Raise `StaysHere` if nothing may be sent to this host; `near`: it is marked as local, so the data stays here."""
+        """Raise `StaysHere` if nothing may be sent to this host; `near`: it is marked as local, so data stays here."""
         if not self.restricted or (near and self.scope != "offline"):
             return
         if self.scope == "offline":
@@ -75,7 +75,7 @@ class Egress:
             self._sent[host] = Sent(host, before.requests + requests, before.bytes + size, known)
 
     def taken(self) -> tuple[Sent, ...]:
-        """Return what was sent since this was asked last, the most first."""
+        """Return what was sent since the last call, largest first."""
         with self._lock:
             found, self._sent = self._sent, {}
         return tuple(sorted(found.values(), key=lambda each: (-each.bytes, each.host)))
@@ -87,7 +87,7 @@ _kinds: ContextVar[tuple[str, ...]] = ContextVar("what is sent", default=())
 
 
 def carrying(egress: Egress, steps: Iterator[T]) -> Iterator[T]:
-    """Yield the steps of a run, each of which is made with its egress."""
+    """Yield the steps of a run, each made under its egress."""
     context = copy_context()
     context.run(_current.set, egress)
     if egress.scope != "open":
@@ -96,12 +96,12 @@ def carrying(egress: Egress, steps: Iterator[T]) -> Iterator[T]:
 
 
 def carried() -> Egress:
-    """Return the egress of the run that this thread works for; outside of runs, one that allows everything."""
+    """Return the egress of this thread's run; outside runs, one that allows everything."""
     return _current.get() or Egress()
 
 
 def naming(kinds: tuple[str, ...]) -> None:
-    """Say what this thread sends from now on, such as `question` or `passages`."""
+    """Set what this thread sends from now on, such as `question` or `passages`."""
     _kinds.set(kinds)
 
 
@@ -130,12 +130,12 @@ def count(size: int) -> None:
 
 _CONNECTS: Final = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _LOOKS_UP: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
-"""Servers of names see what is looked up."""
+"""DNS servers see what is looked up."""
 
 
 @cache
 def _hook() -> None:
-    """Refuse, from now on, every connection and look-up of a name that a run with a scope makes without `sending`."""
+    """From now on, refuse every connection and name look-up that a run with a scope makes without `sending`."""
 
     def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event not in _CONNECTS and event not in _LOOKS_UP:
@@ -144,7 +144,7 @@ def _hook() -> None:
         if egress is None or _host.get() or not egress.restricted:
             return
         address = arguments[1] if event in _CONNECTS and len(arguments) > 1 else arguments[:1]
-        if isinstance(address, tuple) and address[0]:  # those of pipes between processes are texts
+        if isinstance(address, tuple) and address[0]:  # addresses of pipes between processes are texts
             egress.admit(str(address[0]), near=False)
 
     sys.addaudithook(refuse)

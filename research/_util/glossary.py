@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
-"""The year at the end of the label of a series."""
+"""The year that ends the label of a series."""
 
 _COVERED = re.compile(r".+ in ([^:]{1,99}): (\d+) of (\d+) countries have a figure(?:, (\d{4}(?: to \d{4})?))?")
 
@@ -29,7 +29,7 @@ def terms(table: str) -> dict[str, Any]:
 
 
 def plain_territory(name: str) -> str:
-    """Return a name of CLDR as texts write it, in lower case, without brackets and `special administrative region`.
+    """Return a CLDR name as texts write it: in lower case, no brackets, no `special administrative region`.
 
     >>> plain_territory("Myanmar (Burma)"), plain_territory("Trinidad & Tobago"), plain_territory("Hong Kong SAR China")
     ('myanmar', 'trinidad and tobago', 'hong kong')
@@ -50,7 +50,7 @@ def chinese_label(label: str) -> str:
 
 
 def in_sentence(label: str) -> str:
-    """Return a label as English sentences write it; one that the glossary lacks is unchanged.
+    """Return a label as English sentences write it; unchanged if the glossary lacks it.
 
     >>> [in_sentence(label) for label in ("Population, total", "Median age, male", "Real GDP per capita")]
     ['total population', 'male median age', 'real GDP per capita']
@@ -71,11 +71,11 @@ def in_sentence(label: str) -> str:
 
 
 def small(head: str) -> str:
-    """Return a label without the capitals of a title: of its first word, and of words that other labels write small."""
+    """Return a label without title case: lowers its first word, and words that other labels write in lower case."""
     first, *more = head.split(" ")
     words = [first[:1].lower() + first[1:] if _LOWER.match(first) else first]
     for word in more:
-        # What follows a capital is part of a name: World Heritage Sites.
+        # A word after a capital is part of a name: World Heritage Sites.
         words.append(word.lower() if word.lower() in _written_small() and not words[-1][:1].isupper() else word)
     return " ".join(words)
 
@@ -92,7 +92,7 @@ def english_label(term: str) -> str:
 
 
 def chinese_places(name: str) -> tuple[str, ...]:
-    """Return the Chinese names of a country or place, the longer first.
+    """Return a country's or place's Chinese names, longest first.
 
     >>> chinese_places("Hong Kong"), chinese_places("Kenya")
     (('中国香港特别行政区', '中国香港', '香港'), ('肯尼亚', '肯尼亚'))
@@ -102,7 +102,7 @@ def chinese_places(name: str) -> tuple[str, ...]:
 
 
 def coverage(line: str) -> str:
-    """Return in Chinese how many countries have a figure, as the head of a comparison says; empty for any other line."""
+    """Translate the head of a comparison, which says how many countries have a figure; empty for any other line."""
     found = _COVERED.match(line)
     if found is None or found[1] not in terms("place"):
         return ""
@@ -112,7 +112,7 @@ def coverage(line: str) -> str:
 
 @cache
 def _territories() -> dict[str, tuple[str, str]]:
-    """Return the Chinese names of each country by its English one (CLDR)."""
+    """Map each country's English name to its Chinese ones (CLDR)."""
     from babel import Locale
 
     english, chinese = (Locale(language).territories for language in ("en", "zh"))
@@ -125,7 +125,7 @@ def _territories() -> dict[str, tuple[str, str]]:
 
 @cache
 def english_labels() -> dict[str, str]:
-    """Return the English label of each Chinese term; a term may lack the word for an amount or the whole."""
+    """Return the English label of each Chinese term; a term may leave out a word such as total."""
     found = {term: english_label(term) for term in terms("label").values()}
     return {term.rstrip("额量").removeprefix("总"): label for term, label in found.items()} | found
 
@@ -143,18 +143,18 @@ def labels_in(text: str) -> list[str]:
 
 @lru_cache(maxsize=4_096)
 def said(text: str) -> frozenset[str]:
-    """Return the terms for labels that a Chinese text contains; not those inside longer ones: 出生率 in 总和出生率."""
+    """Return the terms for labels in a Chinese text, except those inside longer ones: 出生率 in 总和出生率."""
     return frozenset(label_terms().findall(text))
 
 
 @cache
 def label_terms() -> re.Pattern[str]:
-    """Return a pattern of the terms for labels, the longer first."""
+    """Return a pattern of the terms for labels, longest first."""
     return re.compile("|".join(map(re.escape, sorted(terms("label").values(), key=len, reverse=True))))
 
 
 def measures(text: str) -> bool:
-    """Return whether a Chinese text names a measure; a short term such as 气候 only where a value follows."""
+    """Return whether a Chinese text names a measure; a short term such as 气候 counts only before a value."""
     return any(len(term) > 2 or re.search(rf"{term}[：为是达]", text) for term in said(text))
 
 

@@ -20,7 +20,7 @@ _AROUND = f"{string.whitespace}\u00a0\u200b\ufeff\"'`<>,;"
 
 
 def tidied(text: str) -> str:
-    """Return an address or key without what is copied around it: white space, invisible characters and quotation marks."""
+    """Strip what is copied along with an address or key: white space, invisible characters, quotation marks."""
     return text.strip(_AROUND)
 
 
@@ -35,7 +35,7 @@ def base_url(text: str, setting: str) -> httpx2.URL:
         if any(map(str.isspace, text)):
             raise httpx2.InvalidURL("white space")
         url = httpx2.URL(text.rstrip("/"))
-        url.host.encode("idna")  # the look-up does this, too, and raises an obscure error
+        url.host.encode("idna")  # otherwise the look-up fails here with an obscure error
     except (httpx2.InvalidURL, UnicodeError):
         raise ConfigError(
             f"{setting} {shown!r} is not a url; {accepted}"
@@ -52,17 +52,17 @@ def host_of(url: str | None) -> str:
     try:
         parts = urlsplit(url.strip().lower())
     except ValueError:
-        return ""  # whoever uses the address says what is wrong with it
+        return ""  # the code that uses the address reports what is wrong
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def address_of(host: str) -> IPv4Address | IPv6Address:
-    """Return the address that a host is written as; `localhost` is this machine.  Raises `ValueError` for other names."""
+    """Parse a host as an IP address; `localhost` is this machine. Raises `ValueError` for other names."""
     return ip_address("127.0.0.1" if host == "localhost" else host)
 
 
 def is_nearby(url: str) -> bool:
-    """Return whether an address leads to this machine or to a private network, by its name."""
+    """Return whether an address names this machine or a private network."""
     host = urlsplit(url.strip()).hostname or ""
     try:
         return address_of(host).is_private
@@ -71,7 +71,7 @@ def is_nearby(url: str) -> bool:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether an address leads to this machine, by its name."""
+    """Return whether an address names this machine."""
     try:
         return address_of(urlsplit(url).hostname or "").is_loopback
     except ValueError:

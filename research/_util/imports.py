@@ -1,4 +1,4 @@
-"""Imports of a library without the packages that it would import only to know their types."""
+"""Import a library without the packages that it imports only for their types."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class _Refusal:
 
 @contextmanager
 def without(*names: str) -> Iterator[None]:
-    """Make imports of these packages fail in this thread, unless they have been imported already."""
+    """Make this thread's imports of these packages fail, unless they are already imported."""
     refusal = _Refusal(names)
-    # New lists, because another thread may be going through the old one.
+    # New lists, because another thread may be iterating the old one.
     sys.meta_path = [refusal, *sys.meta_path]
     try:
         yield

@@ -23,7 +23,7 @@ class _End(Struct, frozen=True):
 
 
 def each_within(context: Context, steps: Iterator[T]) -> Iterator[T]:
-    """Yield the same steps; each is computed in this context, which does not apply to the code that iterates."""
+    """Yield the same steps, each computed in this context; the code that iterates stays in its own."""
     while True:
         try:
             step = context.run(next, steps)
@@ -33,11 +33,10 @@ def each_within(context: Context, steps: Iterator[T]) -> Iterator[T]:
 
 
 def interruptible(items: Iterator[T], check: Callable[[], None]) -> Iterator[T]:
-    """Yield the items of an iterator that another thread drives; `check` raises to give up while none comes, and
-    is called every `cancel.CHECK_EVERY_S` seconds.
+    """Yield the items of an iterator that another thread drives; while none comes, `check` is called every
+    `cancel.CHECK_EVERY_S` seconds and raises to give up.
 
-    A thread cannot be killed: after giving up, its call is cancelled (`cancel`), and it closes the iterator at the next
-    item at the latest.
+    A thread cannot be killed: after `check` raises, its call is cancelled and it closes the iterator by the next item.
     """
     inbox: SimpleQueue[T | _End] = SimpleQueue()
     given_up = Event()

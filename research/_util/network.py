@@ -1,9 +1,8 @@
 """Decide which network addresses may be visited, and connect to no others.
 
-A url may come from a model, which may have it from a page, or from a user of a shared server: it must not lead to this
+A url may come from a model, from a page it read, or from a user of a shared server. It must not lead to this
 machine, to the private network around it, or to a cloud's metadata service.  So this module resolves a host name,
-checks every address of it, and connects to a checked address: it makes no difference what the name resolves to a moment
-later.
+checks every address of it, and connects to a checked address: what the name resolves to a moment later does not matter.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from research.errors import ConfigError, ToolError
 
 _RESOLVER = Path("/etc/resolv.conf")
 _PORT = 443
-"""For looking up a name; which one makes no difference."""
+"""A port for looking up a name; any port will do."""
 CONNECT_S = 15.0
 """Seconds for resolving a name and connecting, where the caller sets no limit."""
 
@@ -38,7 +37,7 @@ class AddressRefused(httpcore2.ConnectError):
 
 
 class NoSuchHost(httpcore2.ConnectError):
-    """The DNS says that a host does not exist; one that fails, or takes too long, says nothing about it."""
+    """The DNS says that a host does not exist; a DNS failure or time-out raises something else."""
 
 
 class VettedNetwork(httpcore2.NetworkBackend):
@@ -67,9 +66,9 @@ class VettedNetwork(httpcore2.NetworkBackend):
         return (host, port) in self._allowed
 
     def has_left_the_dns(self, host: str) -> bool:
-        """Return whether a host that does not exist had a public domain, which does not exist either.
+        """Return whether a missing host has a public domain that does not exist either.
 
-        Hosts of an intranet are mostly below a domain that exists, or that this machine or the administrator names.
+        Intranet hosts are mostly below a domain that exists, or that this machine or the administrator names.
         """
         domain = _public_domain(host)
         near = (*_own_names(), *(name for name, _ in self._allowed))
@@ -104,7 +103,7 @@ class VettedNetwork(httpcore2.NetworkBackend):
         addresses = self.vetted_addresses(host, port)
         for left in range(len(addresses), 0, -1):
             try:
-                # The address, not the name, which might resolve to another address by now.
+                # The address: the name might resolve to another one by now.
                 stream = self._tcp.connect_tcp(
                     addresses[-left], port, remaining(self._deadline) / left, local_address, socket_options
                 )
@@ -117,7 +116,7 @@ class VettedNetwork(httpcore2.NetworkBackend):
 
 
 class _PooledNetwork(httpcore2.NetworkBackend):
-    """Vets the name for each new connection; a connection that is kept leads where it was vetted."""
+    """Vets the name for each new connection; reused connections were vetted when opened."""
 
     def __init__(self, allow_hosts: Iterable[str]) -> None:
         self._allow_hosts = tuple(allow_hosts)
@@ -140,7 +139,7 @@ class _PooledNetwork(httpcore2.NetworkBackend):
 def vetted_transport(allow_hosts: Iterable[str], limits: httpx2.Limits, trusted: SSLContext) -> httpx2.HTTPTransport:
     """Return a transport for `httpx2.Client` that connects to vetted addresses only.
 
-    With a transport of its own, a client ignores the proxies of the environment.
+    With its own transport, a client ignores the environment's proxies.
     """
     transport = httpx2.HTTPTransport(verify=trusted)
     transport._pool = httpcore2.ConnectionPool(
@@ -180,13 +179,13 @@ def _resolve(host: str, port: int, deadline: float) -> list[str]:
 
 
 def _public_domain(host: str) -> str:
-    """Return the domain below a public suffix that a host belongs to; empty for one that is only known inside a network."""
+    """Return the domain below a public suffix that a host belongs to; empty if it is known only inside a network."""
     from tld import get_tld
 
     found = get_tld(host, fix_protocol=True, fail_silently=True, as_object=True, search_private=False)
     if found is None or isinstance(found, str) or found.fld == found.tld:
         return ""
-    # The list has these, too, though no public server answers for them (RFC 7686, RFC 8375).
+    # On the list, although no public server answers for them (RFC 7686, RFC 8375).
     return "" if found.tld.rpartition(".")[2] in ("arpa", "onion") else found.fld
 
 
@@ -217,13 +216,13 @@ _NEVER = (
 _PUBLIC_IPV6 = ipaddress.ip_network("2000::/3")
 
 _NOT_PUBLIC = _networks("100.64.0.0/10 192.0.0.0/24 198.18.0.0/15 2001::/23 3fff::/20")
-"""Networks for shared use, protocols, benchmarks and documentation: `is_global` of some Pythons misses some of them."""
+"""Networks for shared use, protocols, benchmarks and documentation: `is_global` misses some in some Pythons."""
 
 _LOOPBACK_IPV6 = ipaddress.ip_address("::1")
 
 
 def is_public(text: str) -> bool:
-    """Return whether an address is one of the internet, and not one of this machine or of a private network."""
+    """Return whether an address is on the internet, not on this machine or a private network."""
     address = ipaddress.ip_address(text)
     return (
         address.is_global

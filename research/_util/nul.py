@@ -1,4 +1,4 @@
-"""Removing the character U+0000, which some databases cannot store and C code takes for the end of a text."""
+"""Removing the character U+0000, which some databases cannot store and which ends a text in C."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 from research._util import decoding
 
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-"""The character U+0000 in JSON text; some databases cannot store it, and C code takes it for the end of a text."""
+"""The character U+0000 in JSON text; some databases cannot store it, and it ends a text in C."""
 
 T = TypeVar("T")
 _IN_JSON = re.compile(NUL.pattern.encode())

@@ -42,9 +42,9 @@ class Option(Struct, frozen=True):
         return parsed
 
     def nearest(self, value: Any) -> Any:
-        """Return the accepted value nearest to a number; other values unchanged.  Raises `ConfigError` if a number is due.
+        """Return the accepted value nearest to a number; return other values unchanged.
 
-        For recipes from files, which may exceed what this installation accepts.
+        Raises `ConfigError` if a number is expected.  For recipes from files, which may exceed the limits here.
         """
         if self.kind not in ("int", "float"):
             return value
@@ -87,7 +87,7 @@ class Option(Struct, frozen=True):
 def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
     """Read the options from a function's signature."""
     parameters = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-    # A function without options may name types that it imports for the type checker only.
+    # Without options, the annotations may be types imported only for the type checker.
     hints = get_type_hints(function, include_extras=True) if parameters else {}
     return tuple(_option(parameter, hints[parameter.name]) for parameter in parameters)
 

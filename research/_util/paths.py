@@ -1,4 +1,4 @@
-"""Paths that people type, or that files name."""
+"""Paths typed by people or named in files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from research.errors import ConfigError
 def resolved(path: Path) -> Path:
     """Return the absolute path, with `~` and links resolved; it need not exist.
 
-    Raises `ConfigError` for what no path can be: a circle of links, the home folder of an unknown user, a NUL.
+    Raises `ConfigError` for what cannot be a path: a loop of links, an unknown user's home folder, a NUL.
     """
     try:
         return path.expanduser().resolve()
@@ -19,7 +19,7 @@ def resolved(path: Path) -> Path:
 
 
 def folder_named(text: str) -> Path | None:
-    """Return the resolved path of the folder that a text names; None if there is no such folder."""
+    """Return the resolved path of the folder named by a text; None if it does not exist."""
     try:
         path = resolved(Path(text))
         return path if path.is_dir() else None

@@ -20,7 +20,7 @@ def key_pattern(key: str) -> re.Pattern[str]:
 
 
 def is_secret(key: str) -> bool:
-    """Return whether a key is long or mixed enough for no ordinary word: local servers accept `ollama` or `none` as one."""
+    """Return whether a key is too long or mixed to be a word: local servers accept `ollama` or `none` as a key."""
     return len(key) >= 20 or (len(key) >= 8 and any(map(str.isdigit, key)) and any(map(str.isalpha, key)))
 
 
@@ -32,7 +32,7 @@ _KEY_LIKE = re.compile(
 
 
 def mask_keys(text: str, keys: Iterable[str] = ()) -> str:
-    """Return the text without these keys, and without anything in the form of a key, such as one pasted as a name."""
+    """Redact these keys, and anything that looks like a key, such as one pasted as a name."""
     for key in keys:
         if is_secret(key):
             text = key_pattern(key).sub("***", text)
@@ -40,7 +40,7 @@ def mask_keys(text: str, keys: Iterable[str] = ()) -> str:
 
 
 class StreamRedactor:
-    """Redacts a key in a text that arrives in pieces: an end that may be the start of the key is kept back."""
+    """Redacts a key in text that arrives in pieces; holds back an end that may begin the key."""
 
     def __init__(self, key: str) -> None:
         self._pattern = key_pattern(key)
@@ -59,12 +59,12 @@ class StreamRedactor:
         return self._pattern.sub("***", text[:end])
 
     def end(self) -> str:
-        """Return the rest of the text."""
+        """Return the text held back."""
         rest, self._kept = self._pattern.sub("***", self._kept), ""
         return rest
 
     def _may_begin(self, text: str, start: int) -> bool:
-        """Return whether the text from `start` on is the beginning of a spelling that is not complete yet."""
+        """Return whether the text from `start` on may be the beginning of an incomplete spelling."""
         return any(self._is_start(text, start, spelling) for spelling in self._spellings)
 
     def _is_start(self, text: str, at: int, spelling: list[re.Pattern[str]]) -> bool:
@@ -84,13 +84,13 @@ _LONGEST_ESCAPE = 14
 
 
 def _between(key: str) -> str:
-    """Return the pattern of what may appear between two characters: line breaks, also as JSON writes them."""
+    """Return the pattern for line breaks between two characters, also as JSON writes them."""
     return r"\s{0,40}" if "\\" in key else r"(?:\s|\\{1,4}[nr]){0,40}"
 
 
 @cache
 def _spellings(key: str) -> list[list[str]]:
-    """Return each way to write a key, as the patterns of its characters."""
+    """Return each spelling of a key, as patterns of its characters."""
     data = key.encode("utf-8", "surrogatepass")
     forms = {data.hex()} if len(key) >= 4 else set()
     for encode in (base64.b64encode, base64.urlsafe_b64encode):

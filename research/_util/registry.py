@@ -26,24 +26,24 @@ OURS = "research-workbench"
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A registered function, and what the pages say about it."""
+    """A registered function, and its description for the pages."""
 
     what: str = ""
     """Its kind, in words."""
     id: str
     title: str
     summary: str
-    """First line of its docstring."""
+    """First line of the function's docstring."""
     function: Function
     options: tuple[Option, ...]
     package: str = ""
-    """The distribution it comes from; empty: this one, or this process."""
+    """Its distribution; empty: this one, or this process."""
     hidden: bool = False
-    """It is found by its name only: no list offers it, because it does not take a question."""
+    """Found by name only: no list offers it, because it takes no question."""
 
     @property
     def folder(self) -> Path:
-        """The folder of its file."""
+        """The folder of the function's file."""
         return Path(inspect.getfile(self.function)).parent
 
     def parse(self, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return {name: known[name].parse(value) for name, value in options.items()}
 
     def filled(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return every option: those given, checked, and the defaults of the others."""
+        """Return every option: the given ones, checked, else the default."""
         return {option.name: option.default for option in self.options} | self.parse(options)
 
 
@@ -114,7 +114,7 @@ class Registry(Generic[E]):
         return register
 
     def restore(self, entries: Iterable[E]) -> None:
-        """Return to entries that `loaded` returned earlier, such as before a test."""
+        """Restore the entries that `loaded` returned earlier, such as before a test."""
         self._entries = {each.id: each for each in entries}
         Registry.version += 1
 
@@ -145,7 +145,7 @@ class Registry(Generic[E]):
             return self.kind(id="", title="", summary="", function=self.get, options=())
 
     def title(self, name: str) -> str:
-        """Return the title of an entry; one that is not here, such as an imported run's, is called by its id."""
+        """Return the title of an entry; its id if it is not here, such as an imported run's."""
         return self.traits(name).title or name
 
     def all(self) -> list[E]:
@@ -163,7 +163,7 @@ class Registry(Generic[E]):
         return list(self._entries.values())
 
     def _import(self, points: Iterable[EntryPoint]) -> None:
-        """Import modules, so that the decorators in them run; of one that fails, keep the reason."""
+        """Import modules to run the decorators in them; keep the reason if one fails."""
         for point in points:
             if point in self._imported:
                 continue
@@ -180,7 +180,7 @@ class Registry(Generic[E]):
             Registry.version += 1
 
     def _load(self, point: EntryPoint) -> None:
-        """Import what an entry point names.  Raises `ConfigError` if one of another package does not register its name."""
+        """Import what an entry point names.  Raises `ConfigError` if another package's does not register its name."""
         entry = self._entries.get(point.name)
         home = entry.function.__module__ if entry else point.module
         if point.dist and home.startswith(f"{self.home}."):
@@ -197,7 +197,7 @@ class Registry(Generic[E]):
 
 @cache
 def _modules(home: str) -> Mapping[str, EntryPoint]:
-    """Return the modules of a package of ours by their names, as the entry points that another package would have."""
+    """Return the modules of one of our packages by name, in the form of entry points."""
     found = pkgutil.iter_modules(importlib.import_module(home).__path__)
     return {each.name: EntryPoint(each.name, f"{home}.{each.name}", home) for each in found}
 

@@ -1,4 +1,4 @@
-"""The notes of readers in Chinese: they are made in English, in a process that knows no language, and kept like that.
+"""The notes of readers in Chinese: the sandboxed readers write them in English, and they are saved so.
 
 The quotes of queries and tables, which are saved as the model reads them, are said in words.
 """
@@ -45,7 +45,7 @@ def said_line(line: str, language: str) -> str:
 
 
 def retold(text: str, language: str) -> str:
-    """Return a note of a reader, which is made in English, in that language; one that is not ours stays as it is.
+    """Translate a reader's English note into that language; a note that is not ours is unchanged.
 
     >>> retold("its encoding is not declared and was read as cp1252; if letters are wrong, save it as UTF-8", "en")[:32]
     'its encoding is not declared and'
@@ -57,7 +57,7 @@ def retold(text: str, language: str) -> str:
 
 
 def _listed(values: str) -> str:
-    """Return the Chinese of `1 comment, 2 pictures`; what is not a list of ours stays as it is."""
+    """Return the Chinese of `1 comment, 2 pictures`; anything that is not our list is unchanged."""
     found = [re.fullmatch(r"([\d,]+) (.+?)s?", each) for each in values.split(", ")]
     kinds = _tables()["kinds"]
     if not all(each and each[2] in kinds for each in found):
@@ -76,5 +76,5 @@ def _notes() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 @cache
 def _tables() -> Mapping[str, Mapping[str, str]]:
-    """Return the notes of readers, and the kinds of things that they count, with their Chinese."""
+    """Return the Chinese of readers' notes, and of the kinds of things that they count."""
     return tomllib.loads(Path(__file__).with_name("notes_zh.toml").read_text("utf-8"))

@@ -41,7 +41,7 @@ def say(text: str, /, **values: object) -> str:
 
 
 def translated(text: str, language: str) -> str:
-    """Return an English text in that language; one that is not ours, such as a plug-in's, stays as it is."""
+    """Return an English text in that language; one that is not ours, such as a plug-in's, is unchanged."""
     return catalogue().get(text, text) if language == "zh" else text
 
 
@@ -60,5 +60,5 @@ def _described(key: str, value: Any, language: str) -> Any:
 
 @cache
 def catalogue() -> Mapping[str, str]:
-    """Return the Chinese texts by their English ones."""
+    """Map the English texts to the Chinese ones."""
     return tomllib.loads(Path(__file__).with_name("said_zh.toml").read_text("utf-8"))

@@ -32,7 +32,7 @@ def sentences(text: str) -> list[str]:
 
 
 def sentences_of(line: str) -> list[str]:
-    """Return the sentences of a line.  A full stop after an abbreviation or initial, or before a small letter, ends none."""
+    """Return the sentences of a line.  Full stops after abbreviations or initials, or before small letters, end none."""
     found, start = [], 0
     at = 0
     while match := _STOP.search(line, at):
@@ -63,8 +63,8 @@ def sentences_of(line: str) -> list[str]:
 def unwrapped(lines: Sequence[str]) -> list[str]:
     """Return the lines with those joined that were broken to fit a page.
 
-    A broken line is long, ends like neither a sentence nor a label, and goes on with a small letter, a figure, or a word
-    for which it had no room; an item of a list and a label do not go on.
+    A broken line is long, does not end like a sentence or a label, and the next begins with a small letter, a figure,
+    or a word that did not fit; list items and labels are never joined on.
     """
     width, found, last = max(map(len, lines), default=0), list[str](), ""
     for line in lines:

@@ -15,7 +15,7 @@ Work = Callable[[], None]
 
 _idle: list[SimpleQueue[Work]] = []
 """The inboxes of idle threads; the last one added is used first."""
-os.register_at_fork(after_in_child=_idle.clear)  # threads do not exist in a forked child
+os.register_at_fork(after_in_child=_idle.clear)  # a forked child has none of the threads
 
 
 def start(work: Work) -> None:
@@ -38,7 +38,7 @@ def _serve(work: Work) -> None:
         except Empty:
             try:
                 _idle.remove(inbox)
-            except ValueError:  # `start` has just taken the inbox, and is about to fill it
+            except ValueError:  # `start` has taken the inbox and is about to fill it
                 work = inbox.get()
             else:
                 return

@@ -1,4 +1,4 @@
-"""Connections whose reads end when the call is cancelled, and that receive no more than a response may have."""
+"""Connections that stop reading when the call is cancelled or a response is too large."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import httpx2
 from research._util import cancel, egress
 
 MOST_BYTES: Final = 80_000_000
-"""Bytes that are received for one request, with its headers: a server may send those, too, without end."""
+"""Most bytes received for one request, headers included: those can be endless too."""
 
 
 def watch(transport: httpx2.HTTPTransport) -> None:
-    """Let the connections that a transport opens from now on be watched."""
+    """Watch the connections that a transport opens from now on."""
     pool: Any = transport._pool
     pool._network_backend = _Network(pool._network_backend)
 
@@ -42,7 +42,7 @@ class WatchedStream(httpcore2.NetworkStream):
         self._received = 0
         """Bytes since the last write."""
         self._deadline = self.until = deadline
-        """When reading ends, too; a new request sets it back."""
+        """Reading ends then, too; each request resets it."""
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         until = self.until if timeout is None else min(self.until, time.monotonic() + timeout)
@@ -74,7 +74,7 @@ class WatchedStream(httpcore2.NetworkStream):
 
 
 def _read_before(stream: httpcore2.NetworkStream, max_bytes: int, deadline: float) -> bytes:
-    """Read until the deadline, by the monotonic clock; the wait also ends when the call is cancelled."""
+    """Read until the deadline, by the monotonic clock, or until the call is cancelled."""
     while True:
         left = remaining(deadline)
         try:

@@ -1,4 +1,4 @@
-"""Asking once more before an answer is kept: for the numbers of its sources, and for the short answer in what it cites."""
+"""Ask again before an answer is kept: for the numbers of its sources, and for the short answer in its passages."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _READ = {
 
 
 def with_numbers(run: Run, answer: Answer) -> Steps[Answer]:
-    """Return the answer with the numbers of sources that the model gives when asked; unchanged if it gives none.
+    """Return the answer with the source numbers that the model gives when asked; unchanged if it gives none.
 
-    It is asked where the answer has only marks of another program, such as `[web:1]`.
+    It is asked only if the answer has nothing but foreign marks, such as `[web:1]`.
     """
     known = {source.n for source in run.context.ledger.sources}
     text = f"{answer.text}\n{answer.report}"
@@ -38,7 +38,7 @@ def with_numbers(run: Run, answer: Answer) -> Steps[Answer]:
 
 
 def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
-    """Return the answer with what the recipe's reader found in the passages it cites; unchanged if that is nothing.
+    """Return the answer with what the recipe's reader found in the cited passages; unchanged if it found nothing.
 
     Only the offline planner has a reader: a language model that plans also reads.  A reader that fails changes nothing.
     """

@@ -14,7 +14,7 @@ ASK_USER: Final = "ask_user"
 LONGEST: Final = 600
 """Characters of a reply that may be a question; longer ones are answers."""
 _CLOSING: Final = " \n\t*_~`\"'”’」』)）]"
-"""What may follow the question mark."""
+"""Characters that may follow the question mark."""
 
 
 def ask_user_spec(language: str) -> ToolSpec:

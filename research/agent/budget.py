@@ -43,7 +43,7 @@ class Meter:
                 raise LimitReached(limit)
 
     def check_time(self) -> None:
-        """Raise `LimitReached` when the time is over, also within a call."""
+        """Raise `LimitReached` when time is up, also within a call."""
         if self.seconds_left <= 0:
             raise LimitReached("time")
 
@@ -68,7 +68,7 @@ class Meter:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds of the budget that are left, without end if it has no such cap."""
+        """Seconds left in the budget; infinite without such a cap."""
         return inf if self.budget.seconds is None else self.budget.seconds - self.seconds
 
     @property

@@ -39,7 +39,7 @@ WAKE_EVERY_S = 0.25
 
 
 def if_possible(steps: Steps[T]) -> Steps[T | None]:
-    """Return what the steps return; None if the model cannot be asked, which must not cost what there is already."""
+    """Return what the steps return; None if the model cannot be asked, so that earlier results are not lost."""
     try:
         return (yield from steps)
     except (LimitReached, ProviderError, Stopped):
@@ -51,7 +51,7 @@ def if_possible(steps: Steps[T]) -> Steps[T | None]:
 
 
 class Services(Struct, frozen=True):
-    """What the workbench does for a run."""
+    """What the workbench provides to a run."""
 
     embedder: Callable[[], Embedder] | None = None
     """Returns the encoder that compares texts; None: they are compared by words."""
@@ -60,15 +60,15 @@ class Services(Struct, frozen=True):
     still_says: SourceCheck = lambda entry: True
     """Whether the source of a memory entry still contains its quote."""
     rate_limit: Callable[[str, int], float] = lambda model, tokens: 0.0
-    """Reserves a request with so many tokens to a model; returns the seconds to wait for it."""
+    """Reserves a model request of so many tokens; returns the seconds to wait."""
     judges: Judges = field(default_factory=Judges)
     """The verifiers, their thresholds, and what they said before."""
     forecast: Callable[[str], Forecast | None] = lambda question: None
-    """Returns what a run about this question is expected to take; None if that is unknown."""
+    """Returns what a run on this question is expected to take; None if unknown."""
     kind: Callable[[Passage], str] = lambda passage: ""
     """Returns what kind of publisher speaks (`Source.kind`)."""
     notices: Sequence[str] = ()
-    """Warnings for the user before the first round, such as a tool that is withheld."""
+    """Warnings for the user before the first round, such as a withheld tool."""
     home: str = ""
     """The folder of all data, for other processes of the workbench that work on this run."""
 
@@ -79,7 +79,7 @@ class RunContext:
     run_id = ""
     """The id of the run, once it is driven."""
     cut_by: Outcome | None = None
-    """The limit that was reached within a call; None if none was."""
+    """The limit reached within a call; None if none was."""
 
     @cached_property
     def egress(self) -> Egress:
@@ -96,12 +96,12 @@ class RunContext:
         services: Services | None = None,
     ) -> None:
         self.models = models
-        """Returns the model of a name such as `extractive` or `openai:NAME`."""
+        """Returns the model named, such as `extractive` or `openai:NAME`."""
         self.tools = tools
         self.meter = meter
         self.journal = journal or Journal()
         self.stop = stop or threading.Event()
-        """Set from outside to stop the run within one call in flight."""
+        """Set from outside to stop the run, at the latest after the call in flight."""
         self.pause = threading.Event()
         """Set from outside to pause the run after the call in flight."""
         self.services = services or Services()
@@ -111,13 +111,13 @@ class RunContext:
         self.recalled = self.journal.recalled
         """What the memory returned before the first round; None if it was not searched."""
         self._open_question: tuple[str, str, str] | None = None
-        """Prompt, agent and site of the question that the run waits for."""
+        """Prompt, agent and site of the question the run waits on."""
         self.user_texts: list[str] = []
         """The question and the user's replies."""
         self.warned_of_rate_limit = False
         """Whether a warning said that requests wait for the rate limit."""
         self.warned_parameters: set[tuple[str, str]] = set()
-        """(model, parameter) pairs for which a warning said that the model does not accept the parameter."""
+        """(model, parameter) pairs whose refusal by the model was already warned of."""
         self.tool_calls: list[tuple[ToolCall, Observation]] = []
         """Every tool call with its result, listed in the report of a run that saw no source."""
         self.failure = ""
@@ -129,7 +129,7 @@ class RunContext:
     def _replay(self) -> None:
         """Count what the journal contains: time and tokens spent, adopted rounds, earlier findings."""
         self.plan = self.journal.plan if self.journal.plan_adopted else ()
-        """The plan that the user approved; empty before that, and without one."""
+        """The approved plan; empty until approved, or without one."""
         self.cut_prompts = CutPrompts(found=self.journal.cut)
         self.meter.seconds_before = self.journal.seconds
         for usage in self.journal.spent:
@@ -144,7 +144,7 @@ class RunContext:
                     self.note_computed(seen)
 
     def note_computed(self, seen: Observation) -> None:
-        """Note what a tool has calculated; an answer may state it."""
+        """Record a tool's calculation, which an answer may state."""
         if seen.ok and tool_of(seen.name).calculates:
             self.computed.append(seen.text)
 
@@ -161,8 +161,8 @@ class RunContext:
     def user_reply(self, agent: str, prompt: str, *, ask: int = 0, site: str = "") -> str:
         """Return what the user replied to an agent's question.  Without a reply raises `NeedsInput`, and the run waits.
 
-        An agent whose request `ask` was made before the user answered another agent's question gets that answer, so that
-        branches which lack the same detail ask for it once.
+        If the user answered another agent after the request `ask` was made, that answer is returned, so that branches
+        lacking the same detail ask once.
         """
         reply = self.journal.user_reply(agent, prompt)
         if reply is None and ask:
@@ -182,10 +182,10 @@ class RunContext:
     def check_pause(self) -> None:
         """Raise `RunPaused`, `NeedsInput` or `Stopped` before new work begins.
 
-        Calls in flight finish, or they would be paid for twice.
+        Calls in flight finish; otherwise they would be paid for twice.
         """
         self.check_stop()
-        if self._open_question:  # of a branch that works beside this one
+        if self._open_question:  # from a branch that runs beside this one
             raise NeedsInput(*self._open_question)
         if self.pause.is_set():
             raise RunPaused
@@ -193,7 +193,7 @@ class RunContext:
     def wait(self, seconds: float) -> None:
         """Wait that long.  Raises `Stopped` or `RunPaused` as soon as the run is stopped or paused.
 
-        A wait that the run has no time for is not begun: it raises `LimitReached`.
+        Raises `LimitReached` at once if the run has no time for the wait.
         """
         if seconds > self.meter.seconds_left:
             self.cut_by = "time"

@@ -39,23 +39,23 @@ class Conversation:
         self.agent = agent
         self.language = recipe.language if recipe.language != "auto" else language_of(question)
         self.protocol = self._protocol_of("act")
-        """How calls travel in the request that is being made; between requests, in those that act."""
+        """The protocol of the current request; between requests, that of `act` requests."""
         self._verbatim = self._verbatim_for("act")
-        """Whether results in that request repeat what earlier ones show."""
+        """Whether its results repeat what earlier ones show."""
         self._instructions = ""
         """What the framework adds to the system prompt."""
         self._terms = USUAL
-        """Those of the request that is being made."""
+        """The tools of the current request."""
         self._rounds = 0
-        """Rounds that the framework allows, which the prompt states; 0: it does not."""
+        """Rounds that the framework allows, stated in the prompt; 0: not stated."""
         self._own_protocol = self.protocol.name
         self._written_under: dict[int, ProtocolName] = {}
-        """The protocols of the rounds that were written under another one than the agent's own."""
+        """The protocols of rounds not written under the agent's own."""
         self._own_prompt = bool(prompt)
         self._prompt = prompt or plugins.framework.get(recipe.framework).prompt or recipe.framework
         self._question = question
         self._alone = not recipe.ask
-        """Whether nobody can be asked for a missing detail."""
+        """Whether there is no one to ask for a missing detail."""
         self._tools = tuple(self.worded(each) for each in (*context.tools.specs, *tools))
         if self.asks and ASK_USER not in {tool.name for tool in self._tools}:
             self._tools = (*self._tools, ask_user_spec(self.language))
@@ -68,16 +68,16 @@ class Conversation:
         self._bound = strategy.bound(strategy.filled(recipe.context_options)) if strategy.bound else 0
         """Largest prompt that the context strategy allows, in tokens; 0: it sets no limit."""
         self._dropped = 0
-        """Number of oldest rounds whose observations were dropped because the model refused the prompt as too long."""
+        """Oldest rounds whose observations were dropped because the model found the prompt too long."""
         self._windows: dict[str, int] = {}
 
     def worded(self, tool: ToolSpec) -> ToolSpec:
-        """Return the tool with its descriptions in the agent's language, as far as they are ours."""
+        """Return the tool with our descriptions in the agent's language."""
         text = "\n".join(said.translated(line, self.language) for line in tool.description.split("\n"))
         return ToolSpec(tool.name, text, said.described(tool.parameters, self.language), tool.each)
 
     def _protocol_of(self, purpose: str) -> CallProtocol:
-        """Return the protocol of the model that is asked for this purpose."""
+        """Return the protocol of the model for this purpose."""
         name, recipe = self.recipe.model_for(purpose), self.recipe
         choose = protocols.choose if name == recipe.model else protocols.choose_for_role
         return choose(recipe.protocol, self.context.models(name))
@@ -96,7 +96,7 @@ class Conversation:
         return not (self._alone or self._own_prompt)
 
     def ask_nobody(self) -> None:
-        """Let neither the agent nor its sub-agents ask the user; they assume the likeliest and say so."""
+        """Keep the agent and its sub-agents from asking the user; they assume the likeliest and say so."""
         self._alone = True
         self._tools = tuple(tool for tool in self._tools if tool.name != ASK_USER)
 
@@ -138,7 +138,7 @@ class Conversation:
         return "\n\n" + prompts.text("budget", self.language, tokens=f"{tokens:,}") if tokens else ""
 
     def _calling(self) -> str:
-        """Return which text tells the model how to call, so that it never contradicts the framework's prompt."""
+        """Return the text that says how to call tools, which never contradicts the framework's prompt."""
         if self._terms.must_call:
             return f"{self.protocol.name}_must_call"
         calling = "must_act" if self._terms.must_act else self.protocol.name
@@ -146,10 +146,9 @@ class Conversation:
         return f"{calling}_report" if reports else calling
 
     def _with_findings(self, question: str) -> str:
-        """Return the question with as much as fits of what the memory and, in a follow-up, earlier runs found, and with
-        the approved plan.
+        """Return the question with the approved plan and as many findings of the memory and earlier runs as fit.
 
-        The plan is about the user's question; an agent with another one has a part of it.
+        The plan is about the user's question; an agent with another question has a part of it.
         """
         earlier, recalled = self.context.journal.earlier, self.context.recalled
         parts = [question]
@@ -195,7 +194,7 @@ class Conversation:
         return [message for index in rounds for message in self.protocol.turn(self.round(index))]
 
     def without_repeats(self, messages: Sequence[Message]) -> list[Message]:
-        """Return messages as the model gets them: a result refers to what an earlier one shows; see `repeats`."""
+        """Return messages as sent: results refer back to what earlier ones show; see `repeats`."""
         return list(messages) if self._verbatim else repeats.without_repeats(messages, self.language)
 
     def round(self, index: int) -> Interaction:
@@ -229,7 +228,7 @@ class Conversation:
     def _drop_older_half(self) -> int:
         """Drop the observations of the older half of the rounds that still have them; return how many rounds lack them.
 
-        Raises `LimitReached` when every round lacks them already.
+        Raises `LimitReached` if every round already does.
         """
         remaining = self.transcript.length - self._dropped
         if remaining == 0:

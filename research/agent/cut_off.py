@@ -1,4 +1,4 @@
-"""What a service cuts off: prompts, silently; and answers at its limit of length, where the model is asked to go on."""
+"""Handle what a service cuts off: prompts, silently; and answers at its length limit, which the model continues."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from research.protocols.protocol import CallProtocol
 from research.types import Completion, Reply, ToolSpec, Usage
 
 CUT_TO_TOKENS = 1000
-"""Tokens that a server reads at least when it cuts a prompt: no context is smaller.  One that reports less counts otherwise,
-or only what it had not read before."""
+"""Fewest tokens that a server which cuts a prompt reads: no context is smaller. One that reports less counts
+differently, or skips cached tokens."""
 _REPEATED = 400
-"""Most characters at a seam that are compared."""
+"""Most characters compared at a seam."""
 _BEGUN_AGAIN = 60
-"""Characters by which a model that writes its answer again, instead of going on, is recognised."""
+"""Equal characters that show a model restarting its answer instead of continuing it."""
 _THOUGHTS = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.S)
 _ANSWER = re.compile(r"\s*<answer>\s*")
 
 
 class CutPrompts:
-    """What the servers of a run's models report to have read of its prompts, which shows that one was cut."""
+    """How much of its prompts a run's model servers report to have read, which reveals a cut."""
 
     def __init__(self, *, found: bool) -> None:
         self.found = found
@@ -34,7 +34,7 @@ class CutPrompts:
         self._counting_otherwise: set[str] = set()
 
     def notice(self, model: str, usage: Usage | None, sent: int) -> str:
-        """Return what to say of a server that has read far less than was sent; empty if it has not, or counts otherwise."""
+        """Return a warning that a server read far less than was sent; empty if it did not, or counts differently."""
         read = usage.prompt_tokens if usage and not usage.estimated else 0
         if not read or 2 * read >= sent:
             return ""
@@ -50,7 +50,7 @@ class CutPrompts:
 
 
 def is_cut_answer(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]) -> bool:
-    """Return whether the reply would be an answer if it were whole."""
+    """Return whether the reply, if complete, would be an answer."""
     if completion.finish_reason not in LENGTH or completion.raw_calls or completion.calls:
         return False
     reply = _read(completion, protocol, tools)
@@ -60,7 +60,7 @@ def is_cut_answer(completion: Completion, protocol: CallProtocol, tools: Sequenc
 def gone_on(
     written: str, completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSpec]
 ) -> tuple[str, Completion]:
-    """Return what the reply goes on from, and the whole; nothing if it calls a tool instead of going on."""
+    """Return what the reply continues, and the whole; empty if it calls a tool instead."""
     alone = _read(completion, protocol, tools) if written else None
     before = "" if alone is not None and alone.calls else written
     return before, _joined(before, completion)
@@ -74,7 +74,7 @@ def _read(completion: Completion, protocol: CallProtocol, tools: Sequence[ToolSp
 
 
 def _joined(written: str, completion: Completion) -> Completion:
-    """Return the completion with what was written before it; characters that it repeats stand once."""
+    """Return the completion after the earlier text, without repeating their overlap."""
     more = completion.text
     if not written:
         return completion
@@ -90,7 +90,7 @@ def _joined(written: str, completion: Completion) -> Completion:
 
 
 def kept(completion: Completion, *, go_on: bool, spent: bool = False) -> Completion:
-    """Return a cut completion as a whole one, with a last line that says where it was cut.
+    """Return a cut completion as complete, with a last line that says why it ends.
 
     `spent`: the run's budget cut it, and not the service.  Raises `FormatError` instead if the model is to go on.
     """

@@ -41,7 +41,7 @@ class Dialogue(Conversation):
 
     @property
     def question(self) -> str:
-        """The question, with what the user has replied to questions about it."""
+        """The question, with the user's replies to questions about it."""
         told = self.context.journal.told(self.agent, self._model_calls.asks + 1)
         return "\n".join([self._question, *(self._replied(each.question, each.reply) for each in told)])
 
@@ -56,7 +56,7 @@ class Dialogue(Conversation):
         return self._model_calls.asks
 
     def take_request(self, number: int) -> None:
-        """Count a recorded request, and what it cost, without making it."""
+        """Count a recorded request and its cost without making it."""
         self._model_calls.asks = number - 1
         self._model_calls.next_recorded()
 
@@ -72,7 +72,7 @@ class Dialogue(Conversation):
     ) -> Steps[Reply]:
         """Ask the model to continue the conversation that the context strategy composes, or `messages`.
 
-        A step whose reply asks the user for a missing detail waits for the user, and the model is asked again.
+        If the reply asks the user for a missing detail, waits for the user's answer and asks the model again.
 
         `extra` is a last user message.  `tools` are offered (None: all of the run's; empty: none).  `reads` raises
         `FormatError` for an unusable reply; the model is shown the message and asked again.
@@ -151,7 +151,7 @@ class Dialogue(Conversation):
 
     @contextmanager
     def _protocol_for(self, purpose: str, terms: Terms) -> Iterator[None]:
-        """Let calls travel as the model of this purpose needs it, and let the prompt say what is asked of the reply."""
+        """Set the protocol for this purpose's model, and make the prompt say what the reply must be."""
         before, self.protocol = self.protocol, self._protocol_of(purpose)
         verbatim, self._verbatim = self._verbatim, self._verbatim_for(purpose)
         asked = self._terms
@@ -167,7 +167,7 @@ class Dialogue(Conversation):
             self._terms = asked
 
     def _is_question(self, reply: Reply) -> bool:
-        """Return whether a reply asks the user; what an earlier version took for a question stays one."""
+        """Return whether a reply asks the user; what an earlier version recorded as a question stays one."""
         waited = self.context.journal.next_prompt(self.agent)
         return asks_user(reply) or bool(reply.answer) and reply.answer == waited
 
@@ -217,7 +217,7 @@ class Dialogue(Conversation):
             yield from self.context.mark(ReportUpdated(agent=self.agent, report=text))
 
     def _compose(self) -> Steps[tuple[Message, ...]]:
-        """Return the context strategy's messages, and store the summary or report that comes with them."""
+        """Return the context strategy's messages, and store the summary or report they come with."""
         entry = plugins.context.get(self.recipe.context)
         composed: Composed | Steps[Composed] = entry.function(self, **entry.parse(self.recipe.context_options))
         if isinstance(composed, Generator):

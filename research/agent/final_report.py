@@ -1,4 +1,4 @@
-"""The report at the end of a run: the answer above an evolving report, or the cause of having none above the model's words."""
+"""The report at the end of a run: the answer above an evolving report, or the reason for having none above the model's words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LIMITS = {
     "cost": ("cost", "费用"),
     "time": ("time", "时间"),
 }
-"""What each limit is of, in English and Chinese."""
+"""What each limit limits, in English and Chinese."""
 TRIED = 20
 """Maximum number of calls listed in the report of a run without sources."""
 
@@ -38,13 +38,13 @@ def without_sources(run: Run, outcome: Outcome, words: str, ended: Outcome) -> s
         parts.append(prompts.text("spent", language, limit=_LIMITS[ended][language == "zh"]))
     if run.context.cut_by == "time" and run.context.failure:
         parts.append(f"{_one_line(run.context.failure)}.")
-    # Each line once, since a model may repeat the same call many times.
+    # Each line once: a model may repeat a call many times.
     lines = dict.fromkeys(
         f"- {_code(call)}{'' if seen.ok else f': {_one_line(seen.text)}'}" for call, seen in run.context.tool_calls
     )
     if lines:
         parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
-    refusal = parts[0].partition("**")[2].partition("**")[0]  # which the model's own words need not repeat
+    refusal = parts[0].partition("**")[2].partition("**")[0]  # the model's own words need not repeat it
     own = without_marks(words)
     parts += _quoted("own_words", "" if refusal and own.startswith(f"**{refusal}**") else own, language)
     return "\n\n".join(parts)

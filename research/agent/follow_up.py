@@ -20,7 +20,7 @@ EXCHANGES = 4
 QUESTION, REPORT, OLDER = 2_000, 6_000, 1_200
 """Characters of a question, of the last report, and of each report before it."""
 PASSAGES, QUOTED = 300, 60_000
-"""Most passages, and most characters of them, that citations are checked against."""
+"""Most passages, and most of their characters, that citations are checked against."""
 COMPUTED = 20
 """Most results of calculations."""
 PROMPT_ROOM = 12_000

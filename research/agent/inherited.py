@@ -59,7 +59,7 @@ def interactions(events: Iterable[Event]) -> tuple[Interaction, ...]:
         match event:
             case Replied(purpose="act"):
                 reply, hint = event.reply, ""
-            case Warned(kind="loop") if reply is None and rounds:  # what the round's results made the workbench say
+            case Warned(kind="loop") if reply is None and rounds:  # the workbench's hints about the round's results
                 rounds[-1] = msgspec.structs.replace(
                     rounds[-1], hint="\n".join(filter(None, [rounds[-1].hint, event.text]))
                 )
@@ -109,7 +109,7 @@ def fork_of(
         event
         for event in kept
         if not (isinstance(event, ending) and event.agent == "main")
-        # The fork of a branch that a limit ended within these rounds may have budget to go on.
+        # A limit ended the branch within these rounds; the fork may have budget to go on.
         and not (view.count.parallel and isinstance(event, Concluding) and event.agent not in ended)
     ]
     edits = _changes(inherited, edits)
@@ -272,7 +272,7 @@ def _hash(said: list[object]) -> str:
 
 
 def _said(events: Iterable[Event], purposes: frozenset[str] | None = None) -> list[object]:
-    """Return what one agent wrote and saw, and its last report; `purposes` are those of the replies that count."""
+    """Return what one agent wrote and saw, and its last report; only replies with these `purposes` count."""
     parts: list[object] = []
     report = ""
     for event in events:

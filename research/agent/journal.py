@@ -55,7 +55,7 @@ class Exchange(Struct, frozen=True):
     question: str
     reply: str
     asks: Mapping[str, int]
-    """The number of the last answered request of each agent at that time; those after it are told of the exchange."""
+    """Each agent's last answered request at that time; its later requests are told of the exchange."""
 
 
 class Journal:
@@ -66,7 +66,7 @@ class Journal:
         self.earlier: Earlier | None = None
         """What a follow-up starts with."""
         self.given: Given | None = None
-        """The report that an audit checks."""
+        """The report being audited."""
         self.adopted: tuple[Interaction, ...] = ()
         """Rounds of the main agent that were made under another recipe."""
         self.recalled: Observation | None = None
@@ -76,11 +76,11 @@ class Journal:
         self.plan: tuple[PlanItem, ...] = ()
         """The plan that the user approved."""
         self.plan_adopted = False
-        """Whether it was approved in the adopted rounds, so that its request is not repeated."""
+        """Whether the adopted rounds include its approval, so that it is not requested again."""
         self.report = ""
         """The evolving report after the adopted rounds."""
         self.reclaimed = False
-        """Whether the run goes on by itself, because its process died, rather than because a user resumed it."""
+        """Whether the run continues because its process died, not because a user resumed it."""
         self.asks = 0
         """Requests of the main agent in the adopted rounds; the run continues their numbering."""
         self.cut = False
@@ -110,7 +110,7 @@ class Journal:
         """Take the next recorded event; `so_far` are all up to it."""
         match event:
             case Asked(purpose="verify"):
-                # A repeated request leaves out what it shares with the one before.
+                # A repeated request records only what differs from the previous one.
                 self._to_judge.setdefault((event.agent, event.ask), () if event.keep else event.messages)
             case Replied():
                 self._replies[event.agent, event.ask] = event
@@ -199,13 +199,13 @@ class Journal:
 
     @property
     def observations(self) -> list[Observation]:
-        """All recorded observations in order, after the sources that a follow-up started with."""
+        """All recorded observations in order, after the sources of a follow-up's start."""
         # "earlier" is not a search tool, so the URL guard does not treat addresses in private findings as known.
         return [*self._before(), *self._observations.values()]
 
     @property
     def history(self) -> list[Observation | ToolCall]:
-        """The same, each with its call before it."""
+        """All recorded calls, each with its observation."""
         return [*self._before(), *self._history]
 
     def _before(self) -> list[Observation]:
@@ -220,11 +220,11 @@ class Journal:
         return next((asked.prompt for asked in self._asked_user.get(agent, ())), "")
 
     def started(self, call_id: str) -> bool:
-        """Whether the start of the call is recorded; it may have been interrupted before its result."""
+        """Whether the start of the call is recorded, even if its result is not."""
         return call_id in self._started
 
     def user_reply(self, agent: str, prompt: str) -> str | None:
-        """Return the user's reply to this agent's next question, if it is this one; each is returned once."""
+        """Return the user's reply if this is the agent's next question; each reply is returned once."""
         replies = self._user.get(agent)
         if not replies or self.next_prompt(agent) != prompt:
             return None

@@ -28,14 +28,14 @@ from research.types import HOLDS, Citation, Judgement, Message, Reply
 AT_ONCE: Final = 5
 """Batches that are read at the same time, unless the framework's `concurrency` says otherwise."""
 SLICE: Final = 8
-"""Claims that a verifier of this computer judges between two looks at the budget and at a stop."""
+"""Claims that a local verifier judges between checks for a spent budget or a stop."""
 _Found = dict[Pair, Judgement]
 
 
 def judge(run: Run, citations: tuple[Citation, ...], report: str = "") -> Steps[tuple[Citation, ...]]:
-    """Return the citations with the verdicts of rules and judge; what the judge does not judge stays as it is.
+    """Return the citations with the verdicts of rules and judge; citations that the judge skips are unchanged.
 
-    `report` is what the page shows with the verdicts known so far while the judge reads.
+    `report` is shown with the verdicts so far while the judge reads.
     """
     name = run.recipe.judged_by
     pairs = _pairs(run, citations) if name else {}
@@ -59,7 +59,7 @@ def _by_claim(pairs: Mapping[str, Pair], found: _Found) -> dict[str, Judgement]:
 def _shortfall(name: str, problem: str, judged: Sequence[Judgement | None]) -> str:
     """Return the note on statements without a usable judgement, or nothing."""
     missing = judged.count(None)
-    # A judge without probabilities says `unverified` only of a reply of its own that does not count.
+    # Without probabilities, `unverified` only means that the judge's reply does not count.
     void = [each for each in judged if each and each.probability is None and each.status == "unverified"]
     notes = []
     if missing:
@@ -81,7 +81,7 @@ def _pairs(run: Run, citations: Sequence[Citation]) -> dict[str, Pair]:
 
 
 def _keeps(run: Run, name: str) -> bool:
-    """Return whether the same question gets the same verdict; a script's replies depend on their order instead."""
+    """Return whether equal questions get equal verdicts; a script's replies depend on order instead."""
     try:
         return not (name.startswith(MODEL) and isinstance(run.context.models(name.removeprefix(MODEL)), Scripted))
     except Exception:  # noqa: BLE001 - it cannot be asked either, and the note on that says why
@@ -89,7 +89,7 @@ def _keeps(run: Run, name: str) -> bool:
 
 
 def _known(run: Run, name: str, pairs: Iterable[Pair]) -> _Found:
-    """Return what the judge said of these pairs before, in this process."""
+    """Return the judge's earlier judgements of these pairs in this process."""
     if not _keeps(run, name):
         return {}
     return {pair: seen for pair in pairs if (seen := run.context.services.judges.recall(name, pair))}
@@ -110,7 +110,7 @@ def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[
             return str(error)
         return "no usable reply" if error.limit == "failed" else f"the {error.limit} budget is spent"
     except RunPaused as pause:
-        if pause.reason:  # the judge is unreachable; after a user's pause, the resumed run asks it instead
+        if pause.reason:  # unreachable; after a user's pause, the resumed run asks again
             return pause.reason
         raise
     except Exception as error:  # noqa: BLE001 - a judge that fails in any way must not cost the report
@@ -121,7 +121,7 @@ def _verify(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[
 def _ask_model(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> Steps[None]:
     """Ask a language model, except what the journal contains."""
     model = name.removeprefix(MODEL)
-    recorded = yield from run.recorded_verdicts()  # of a run of an earlier version
+    recorded = yield from run.recorded_verdicts()  # from a run of an earlier version
     last, free = run.context.journal.judges(run.agent), list[Run]()
     for number in range(1, last + 1):
         reader = run.child(f"{JUDGE}{number}")

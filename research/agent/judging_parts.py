@@ -1,6 +1,6 @@
 """Asking the judge whether the cited statements answer what the question asks for, part by part.
 
-Only parts that whoever answered calls answered are asked about: the judge can take that back, and adds nothing.
+Only parts that the answer calls answered are asked about: the judge may take that back, and adds nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _ASKED: Final = {
     "en": ("Question: {question}", "Part {number}: {text}"),
     "zh": ("问题：{question}", "部分 {number}：{text}"),
 }
-"""How the instruction, the question and a part read, in the language of the run."""
+"""The instruction, the question and a part, worded in the run's language."""
 
 
 class _Said(Struct, forbid_unknown_fields=True):
@@ -79,7 +79,7 @@ class _Reply(Struct, forbid_unknown_fields=True):
 
 
 def judge_parts(run: Run, parts: tuple[Part, ...], citations: Sequence[Citation]) -> Steps[tuple[Part, ...]]:
-    """Return the parts as the run's language model judges them; as they are if it has none, or none says anything usable."""
+    """Return the parts as the run's language model judges them; unchanged if it has none, or no reply is usable."""
     asked = [part for part in parts if part.status == "answered"]
     statements = list(dict.fromkeys(each.claim for each in citations if each.status not in FAILS))
     if not (asked and statements and run.recipe.judged_by.startswith(MODEL)):
@@ -109,7 +109,7 @@ def judge_parts(run: Run, parts: tuple[Part, ...], citations: Sequence[Citation]
 def _messages(run: Run, parts: Sequence[Part], statements: Sequence[str]) -> tuple[Message, ...]:
     question, part = _ASKED[run.language]
     told = clip("\n".join(f"- {' '.join(each.split())}" for each in statements), LONGEST)
-    # No text can contain the digest of a text that contains it.
+    # The text cannot contain its own digest.
     fence = f"====={hashlib.sha256(told.encode('utf-8', 'replace')).hexdigest()[:12]}====="
     listed = "\n".join(part.format(number=number, text=each.text) for number, each in enumerate(parts, 1))
     asked = question.format(question=run.question)

@@ -72,7 +72,7 @@ def _events(run: Run) -> Iterator[Event]:
         if not run.context.stop.is_set():  # only the first branch's error arrives; another may have been stopped
             if isinstance(pause, RunPaused):
                 yield Paused(reason=pause.reason)
-            else:  # after the branches beside it have come to rest, because nothing may follow it but the reply
+            else:  # once the other branches have stopped, because only the reply may follow it
                 yield WaitingForUser(agent=pause.agent, prompt=pause.prompt, site=pause.site, plan=pause.plan)
             return
         answer = Answer(run.known(), "stopped")
@@ -101,7 +101,7 @@ def _events(run: Run) -> Iterator[Event]:
 
 
 def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
-    """Check the answer; one that cites no source the run saw is labelled as such."""
+    """Check the answer; label one that cites no source the run saw."""
     if answer.checked is not None:
         return _checked(run, answer, answer.checked)
     if answer.outcome not in ("stopped", "failed"):
@@ -126,12 +126,12 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
         text, report = final_report.failed(run, text, report), ""
     report = final_report.with_answer(text, report, run.language)
     citations = check(report or text, sources, run.context.computed)
-    if report:  # which often repeats a statement of the answer
+    if report:  # the model's words often repeat the answer
         citations = tuple({(each.n, each.claim): each for each in citations}.values())
     if outcome not in ("stopped", "failed"):
         citations = yield from judge(run, citations, report or text)
         parts = yield from judge_parts(run, parts, citations)
-    told = sources and not refused(parts)  # a refusal says what was done, which needs no source
+    told = sources and not refused(parts)  # a refusal says what was done and needs no source
     unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if told else ()
     if outcome in ("answered", "rejected"):
         outcome = yield from _worth(run, outcome, text, citations, parts)
@@ -155,7 +155,7 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
 
 
 def _with_notice(run: Run, report: str) -> str:
-    """Return the report; below it, if a server has cut prompts of the run, that it may lack something for that reason."""
+    """Return the report; if a server cut the run's prompts, with a note below that something may be missing."""
     return f"{report}\n\n{prompts.text('to_user/cut', run.language)}" if run.context.cut_prompts.found else report
 
 

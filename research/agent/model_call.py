@@ -34,13 +34,13 @@ TRIES = 3
 REASKS = 3
 """Times the model is asked again after a reply that cannot be parsed."""
 REFUSALS = 1
-"""Refusals of a model after which it is asked once more."""
+"""Refusals after which the model is asked again."""
 WARN_FROM_S = 1.0
 """A longer wait for the rate limit causes a warning, once per run."""
 
 
 class Prompt(Struct, frozen=True):
-    """The messages of a request, and the figures that its `Asked` event records."""
+    """The messages of a request, and the figures for its `Asked` event."""
 
     messages: tuple[Message, ...]
     rounds: int
@@ -52,10 +52,10 @@ class Prompt(Struct, frozen=True):
 
 
 class Terms(Struct, frozen=True):
-    """On what terms the model is asked, besides what it is told."""
+    """How the model is asked, apart from the messages."""
 
     must_call: bool = False
-    """As `schema` and `report`, it constrains the reply if the provider can (see `Request`)."""
+    """Like `schema` and `report`, constrains the reply if the provider can (see `Request`)."""
     must_act: bool = False
     """Under the native protocol the reply must call a tool; `final_answer` is offered, since no other reply would end the run."""
     schema: dict[str, Any] | None = None
@@ -63,7 +63,7 @@ class Terms(Struct, frozen=True):
     rounds: int = 0
     """The limit of rounds that this and later prompts state."""
     limits: bool = True
-    """False: it is asked even without budget."""
+    """False: the model is asked even without budget."""
 
 
 USUAL = Terms()
@@ -99,7 +99,7 @@ class ModelCalls:
         self.cut_answer = ""
         """The beginning of an answer that the budget cut off."""
         self._uncounted: dict[str, int] = {}
-        """By model, the tokens of its last reply, which the rate limit has not counted yet."""
+        """By model, tokens of its last reply that the rate limit has not counted yet."""
 
     def next_recorded(self) -> Reply | None:
         """Count another request; return the reply that the journal contains for it, if any."""
@@ -139,7 +139,7 @@ class ModelCalls:
 
         `shorten` is called when the prompt is too long for the model; None: the caller gave the messages.
         """
-        ask = self.asks  # composing a shorter prompt may make requests of its own
+        ask = self.asks  # composing a shorter prompt may itself make requests
         model = self.context.models(self.recipe.model_for(request.purpose))
         messages = prompt.messages
         yield from self._warn_of_protocol(model)
@@ -222,7 +222,7 @@ class ModelCalls:
 
     def _warn_of_server(self, model: Model, completion: Completion) -> Steps[None]:
         """Warn once of each parameter the service does not accept, such as a temperature that was never sent, and of
-        numbers that cannot be true."""
+        impossible numbers."""
         if completion.false_usage:
             text = f"{model.name} reports numbers of tokens that cannot be true; they are estimated here."
             yield from self._warn_once(model, "usage", text)
@@ -230,9 +230,9 @@ class ModelCalls:
             yield from self._warn_once(model, name, f"{model.name} does not accept {name}.")
 
     def _check_cut(self, model: Model, completion: Completion, ask: int, *, shorter: bool) -> Steps[None]:
-        """Warn once of a server that reports far fewer tokens than were sent, as one does that cuts prompts silently.
+        """Warn once if a server reports far fewer tokens than were sent: it probably cuts prompts silently.
 
-        Raises `ProviderError`, as for a prompt that is refused, if a `shorter` one can be sent.
+        If a `shorter` prompt can be sent, raises `ProviderError` as for a refused one.
         """
         text = self.context.cut_prompts.notice(model.name, completion.usage, self.prompt_tokens)
         if text:
@@ -313,7 +313,7 @@ def _turn(context: RunContext, name: str, count: int) -> float | None:
 
 
 def refused(model: Model, completion: Completion) -> ProviderError:
-    """Return the error of a model that refuses to answer, with its words."""
+    """Return the error for a refusal, with the model's words."""
     words = clip(" ".join(completion.text.split()), 300)
     return ProviderError(f"{model.name} refused to answer" + (f": {words}" if words else "; it gave no reason"))
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from research.search.embedders import Embedder
 
 SIMILAR = 0.60
-"""Cosine from which two statements say the same; chosen by measurement (`python -m bench.novelty`)."""
+"""Least cosine of two equal statements; measured with `python -m bench.novelty`."""
 SHARED = 0.25
-"""Without an encoder: share of a statement's words, in one earlier statement, from which it says the same."""
+"""Without an encoder: least share of a statement's words in one earlier statement that makes them equal."""
 MOST = 200
-"""Statements of one observation that are compared; further ones are neither compared nor remembered."""
+"""Statements of one observation that are compared; the rest are neither compared nor remembered."""
 REMEMBERED = 2_000
 """Statements of earlier observations that are compared, the latest ones."""
 
@@ -40,7 +40,7 @@ class Novelty:
         self._vectors: dict[str, NDArray[np.float32]] = {}
 
     def remember(self, seen: Observation) -> None:
-        """Remember the statements of an observation."""
+        """Remember an observation's statements."""
         for statement in _statements(seen):
             self._seen.pop(statement, None)  # the latest ones are kept
             self._seen[statement] = None
@@ -50,9 +50,9 @@ class Novelty:
             self._vectors.pop(statement, None)
 
     def count(self, seen: Observation) -> int | None:
-        """Return how many statements of an observation are new, at least; None if it makes none.
+        """Return the least number of new statements in an observation; None if it makes none.
 
-        If some have a new number, the others are not compared, since that takes about a millisecond for each.
+        If some have a new number, the others are not compared, which saves about a millisecond each.
         """
         statements = _statements(seen)
         unknown = [each for each in statements if each not in self._seen]
@@ -62,14 +62,14 @@ class Novelty:
         return len(fresh) or (self._dissimilar(unknown) if unknown else 0)
 
     def _dissimilar(self, statements: list[str]) -> int:
-        """Return how many of these statements are similar to no earlier one."""
+        """Return how many of these statements resemble no earlier one."""
         if not self._seen:
             return len(statements)
         if self._embedder is not None:
             try:
                 return self._unlike_by_meaning(self._embedder(), statements)
             except ConfigError:
-                self._embedder = None  # it cannot be loaded; the citation check says so
+                self._embedder = None  # no encoder; the citation check says so
         earlier = [set(content_tokens(each)) for each in self._seen]
         words = [set(content_tokens(each)) for each in statements]
         return sum(max(len(own & each) for each in earlier) < SHARED * len(own) for own in words)

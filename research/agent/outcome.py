@@ -1,4 +1,4 @@
-"""What an answer is worth, by its structure alone: what it cites, what became of that, and what it says of itself."""
+"""Rate an answer by structure alone: what it cites, how the checks ended, and which parts it calls missing."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from research.types import FAILS, Citation, Outcome, Part
 def outcome_of(citations: Sequence[Citation], parts: Sequence[Part]) -> Outcome:
     """Return `answered`, `partly_answered` or `no_evidence`.
 
-    `answered`: there is a cited statement, none is dead or contradicted, and no part is missing.  `no_evidence`: nothing
-    that is cited holds, or whoever answered says that no part was found.
+    `answered`: there is a cited statement, none is dead or contradicted, and no part is missing.  `no_evidence`: no
+    cited statement holds, or the answer says that no part was found.
     """
     failed = [citation.status in FAILS for citation in citations]
     if all(failed) or refused(parts):
@@ -22,7 +22,7 @@ def outcome_of(citations: Sequence[Citation], parts: Sequence[Part]) -> Outcome:
 
 
 def refused(parts: Sequence[Part]) -> bool:
-    """Return whether whoever answered says that no part was found."""
+    """Return whether the answer says that no part was found."""
     return bool(parts) and all(part.status == "not_found" for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""Letting a model of its own read visited pages: it names the passages that serve the goal, and code checks each of them.
+"""Let a separate model read visited pages: it names the passages that serve the goal, and code checks each.
 
 The model is a sub-agent that is asked once for each page.  A page is foreign text that may contain instructions; whatever
 the reader makes of them, only passages that are in the page word for word become sources.
@@ -31,7 +31,7 @@ PURPOSE = "extract"
 SHOWN = 3_800
 """Most characters of the passages together, as `visit` shows without a reader."""
 MOST_TOKENS = 6_000
-"""Most tokens of a page that the reader sees; of a longer one, the lines that fit the goal best."""
+"""Most tokens of a page shown to the reader; for a longer page, the lines that fit the goal best."""
 SUMMARY = 500
 """Most characters of the summary."""
 GAP = "\n…\n"
@@ -51,7 +51,7 @@ class _Extract(Struct):
 
 
 class Reader(Protocol):
-    """The sub-agent, as this module needs it."""
+    """The sub-agent as seen by this module."""
 
     @property
     def language(self) -> str: ...
@@ -61,7 +61,7 @@ class Reader(Protocol):
         """Number of the last request."""
 
     def take_request(self, number: int) -> None:
-        """Count a recorded request, and what it cost, without making it."""
+        """Count a recorded request and its cost without making it."""
 
     def room(self, purpose: str) -> int:
         """Largest prompt of the purpose's model, in tokens; 0: unknown."""
@@ -77,7 +77,7 @@ class PageReader:
     """The reader of one agent's pages."""
 
     def __init__(self, open_reader: Callable[[], Reader], embedder: Callable[[], Embedder] | None) -> None:
-        """`open_reader` starts the sub-agent.  `embedder` helps to choose what the reader sees of a long page."""
+        """`open_reader` starts the sub-agent.  `embedder` helps choose the lines of a long page to show."""
         self._open = open_reader
         self._reader: Reader | None = None
         self._embedder = embedder
@@ -135,14 +135,14 @@ class PageReader:
         room = min(MOST_TOKENS, window // 2 or MOST_TOKENS)
         if (size := estimate_tokens(page)) > room:
             page = self._reduced(page, goal, len(page) * room // size)
-        # No text can contain the digest of a text that contains it.
+        # The text cannot contain its own digest.
         fence = f"====={hashlib.sha256(page.encode('utf-8', 'replace')).hexdigest()[:12]}====="
         return self.reader.brief(PURPOSE, goal=goal, page=page, fence=fence)
 
     def _reduced(self, page: str, goal: str, limit: int) -> str:
         try:
             return reduce(page, goal, limit, self._embedder() if self._embedder else None)
-        except ConfigError:  # the encoder cannot be loaded, as `visit` has said
+        except ConfigError:  # no encoder; `visit` has already said so
             return reduce(page, goal, limit)
 
 

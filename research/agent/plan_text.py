@@ -1,4 +1,4 @@
-"""A plan as text: reading, checking and approving one, quoting it in prompts, and saying what of it was done."""
+"""A plan as text: parse, check and approve it, quote it in prompts, and report what was done."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _checked(item: Any, sources: Sequence[str]) -> PlanItem:
 
 
 def _item(line: str, sources: Sequence[str]) -> dict[str, object]:
-    """Return the item on a line; a bracket at its end names sources if it names one that there is."""
+    """Return the item on a line; a bracket at the end names sources if it names an existing one."""
     behind = _SOURCES.search(line)
     names = [name for name in _COMMA.split(behind[1].strip()) if name] if behind else []
     if behind is None or not set(names) & set(sources):
@@ -122,9 +122,9 @@ def quoted(items: Sequence[PlanItem], language: str) -> str:
 
 
 def done(items: Sequence[PlanItem], parts: Sequence[Part], language: str) -> tuple[Part, ...]:
-    """Return for each item what the answer says of it; nothing if the answer says nothing of its parts.
+    """Return for each item what the answer says of it; empty if the answer lists no parts.
 
-    The parts are in the words of the items, or in their order.
+    Parts match items by wording, or else by order.
     """
     if not parts:
         return ()
@@ -139,7 +139,7 @@ def done(items: Sequence[PlanItem], parts: Sequence[Part], language: str) -> tup
 
 
 def with_plan(report: str, parts: Sequence[Part], language: str) -> str:
-    """Return the report with a section that says of each item of the plan whether it was answered."""
+    """Return the report with a section that says which items of the plan were answered."""
     lines = [
         prompts.text("plan/answered", language, question=part.text)
         if part.status == "answered"
@@ -157,9 +157,9 @@ def _because(reason: str, language: str) -> str:
 def approval(
     row: RunRow, events: Sequence[Event], reply: str, plan: Sequence[PlanItem | str] | None
 ) -> PlanApproved | None:
-    """Return the event that approves the plan of a run; None for a run that does not wait with one.
+    """Return the event that approves the plan of a run; None for a run not waiting with one.
 
-    Raises `ConfigError` when a plan is given and none is expected, and when the reply to one is not a yes.
+    Raises `ConfigError` when a plan is given and none is expected, and when the reply is not a yes.
     """
     last = events[-1] if events else None
     if not (row.status == "waiting_input" and isinstance(last, WaitingForUser) and last.plan):

@@ -14,7 +14,7 @@ from research.events.events import Edited, Event, ToolFinished, ToolStarted
 from research.types import Observation, Passage
 
 _IN_WORDS: Final = frozenset({"query"})
-"""Arguments whose case means nothing."""
+"""Arguments whose case does not matter."""
 
 
 class RecordedWorld:
@@ -31,7 +31,7 @@ class RecordedWorld:
     def player(self, *, new: bool, outside: Collection[str] = ()) -> Played:
         """Return the function that gives a toolbox its results.
 
-        `new`: calls without a record are made, instead of refused.  The tools `outside` always work.
+        `new`: make calls without a record instead of refusing them.  The tools `outside` always work.
         """
 
         def play(name: str, arguments: dict[str, Any]) -> Result | None:
@@ -56,7 +56,7 @@ class RecordedWorld:
 
 
 def same_call(name: str, arguments: dict[str, Any]) -> str:
-    """Return what equal calls have in common: the tool, and its arguments without nulls and without needless spaces.
+    """Return a key that equal calls share: the tool, and its arguments without nulls and extra spaces.
 
     >>> same_call("search", {"query": " Brass  tower", "site": None}) == same_call("search", {"query": "brass Tower"})
     True
@@ -69,13 +69,13 @@ def _normal(key: str, value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = unicodedata.normalize("NFC", value).strip()
-    if "\n" not in text:  # in code, the spaces at the start of a line count
+    if "\n" not in text:  # in code, indentation counts
         text = " ".join(text.split())
     return text.casefold() if key in _IN_WORDS else text
 
 
 def _is_record(seen: Observation) -> bool:
-    """Return whether a tool gave this result: not the workbench, which refuses calls and reports a limit."""
+    """Return whether this result came from a tool, and not from the workbench: a refusal or a limit."""
     return seen.world in ("", "recorded", "new") and (seen.ok or seen.world == "recorded" or seen.seconds > 0)
 
 
@@ -94,7 +94,7 @@ def _result(seen: Observation) -> Result:
 
 
 def _own_text(seen: Observation) -> str:
-    """Return the text without the sources, which get other numbers in another run."""
+    """Return the text without its sources, whose numbers differ between runs."""
     quoted = citations.tool_result_text("", seen.sources)
     return seen.text.removesuffix(quoted).rstrip("\n") if quoted else seen.text
 

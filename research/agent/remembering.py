@@ -47,7 +47,7 @@ def recall(question: str, recipe: Recipe, context: RunContext) -> Steps[None]:
 def quoted(seen: Observation, language: str, room: int) -> str:
     """Return the recalled entries as quoted material for a prompt, in about `room` characters; empty if there are none.
 
-    When there is too little room the last sources are left out whole, so that each number keeps its source.
+    If room runs short, the last sources are left out whole, so that each number keeps its source.
     """
     if not seen.private:
         return ""
@@ -68,7 +68,7 @@ def keep(recipe: Recipe, context: RunContext, view: RunView) -> Steps[None]:
     if lessons is None or context.services.memory is None or view.status != "completed":
         return
     if context.journal.take_mark(Remembered()):
-        return  # added before the interruption; entries that the user has deleted since must stay deleted
+        return  # added before the interruption; those that the user deleted since must stay deleted
     # Ids are hashes of the content, so a run that continues after a crash adds nothing twice.
     entries = [msgspec.structs.replace(entry, id=_id(entry)) for entry in lessons(view)]
     own = {entry.id for entry in entries}

@@ -1,4 +1,4 @@
-"""Repetitions in a prompt: a result that shows again what is above it in the same prompt refers to it."""
+"""Replace repetitions in a prompt: a result refers back to text already shown above it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from research.text import clip
 from research.types import Message
 
 LEAST = 60
-"""Characters from which a repeated text is referred to: a shorter one takes hardly more room than the reference."""
+"""Fewest characters of a repeated text that is replaced: a reference would hardly be shorter."""
 _HEAD = 60
-"""Characters of a repeated paragraph that tell which one it is."""
+"""Characters of a repeated paragraph that identify it."""
 _SOURCE = re.compile(r"^\[(\d+)\] ([^\n]*)\n<[^\n]*>((?:\n>[^\n]*)+)", re.M)
 
 
 def without_repeats(messages: Iterable[Message], language: str) -> list[Message]:
     """Return the messages with each passage of a tool's result that an earlier result shows replaced by a reference.
 
-    What a message becomes depends only on those before it, so the beginning of a growing conversation stays the same.
+    A message depends only on those before it, so the beginning of a growing conversation is stable.
 
     >>> seen = "[1] Japan\\n<https://a.example/>\\n> Japan has 123,201,945 people, most of whom live in cities."
     >>> [each.content for each in without_repeats([Message("tool", seen), Message("tool", seen)], "en")][1]
@@ -43,7 +43,7 @@ class _Shown:
         """The quoted lines of each source, by its number."""
 
     def next(self, message: Message) -> Message:
-        """Return a message without what earlier ones show, and remember what it shows."""
+        """Return a message without what earlier ones show; remember the rest."""
         if message.role == "tool":
             return replace(message, content=self._result(message.content))
         if message.role != "user":
@@ -63,7 +63,7 @@ class _Shown:
         return short
 
     def _joined(self, paragraphs: Sequence[str]) -> Iterator[str]:
-        """Yield the paragraphs; of several references to sources in a row, one with their numbers."""
+        """Yield the paragraphs, merging consecutive references to sources into one."""
         for referring, group in groupby(paragraphs, self._refers):
             each = list(group)
             numbers = [paragraph.partition(" ")[0] for paragraph in each]
@@ -98,11 +98,11 @@ class _Shown:
         return "\n".join(kept)
 
     def _repeated(self, line: str, known: set[str]) -> bool:
-        """Return whether a source's lines above contain this one; a cut one may be a part of them."""
+        """Return whether a source's lines above contain this one; a cut line may be a part of one."""
         bare = _bare(line)
         return not bare or bare in known or len(bare) >= LEAST and any(bare in each for each in known)
 
 
 def _bare(line: str) -> str:
-    """Return a quoted line without its mark and without what shows that it was cut."""
+    """Return a quoted line without its mark and its sign of a cut."""
     return line.removeprefix(">").strip(" …")

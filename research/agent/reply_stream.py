@@ -1,4 +1,4 @@
-"""One reply while it arrives: its deltas become events, and the run's budget and the largest size of a reply end it."""
+"""One reply while it arrives: its deltas become events; the run's budget and a maximum size end it."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class ReplyStream:
         self._pieces: dict[str, list[str]] = {"text": [], "reasoning": [], "unseen": []}
         self._bytes = self._unseen = self._deltas = 0
         self._counted = 0
-        """Tokens of what had arrived when they were counted last."""
+        """Tokens when they were last counted."""
         self._count_at = 0
-        """Bytes from which they are counted again: a token has at least one."""
+        """Bytes at which they are counted again: a token has at least one."""
         self._token_usd = _token_usd(model) if context.meter.budget.usd is not None else 0.0
 
     def events(self, prompt_tokens: int) -> Steps[Completion]:
@@ -100,7 +100,7 @@ class ReplyStream:
         raise ProviderError(f"{self._model.name} ended its reply without completing it", retryable=True)
 
     def _arriving(self) -> Iterator[Delta | Completion]:
-        """Yield the pieces of the reply, in a thread that says what its request contains."""
+        """Yield the pieces of the reply, in a thread that records what it sends."""
         context = self._context
         passages = ("passages",) if context.ledger.sources else ()
         egress.naming(("question", *passages, *(("memory",) if context.recalled else ())))
@@ -113,7 +113,7 @@ class ReplyStream:
         self._check()
 
     def _hear(self, text: str) -> None:
-        """Count what is not shown, in the thread that reads the reply."""
+        """Count what is not shown; runs in the thread that reads the reply."""
         self._pieces["unseen"].append(text)
         self._unseen += len(text)
 
@@ -141,7 +141,7 @@ class ReplyStream:
             self._count_at = arrived + max(64, int(most - self._counted))
 
     def _most_tokens(self) -> tuple[Outcome, float | None]:
-        """Return the tokens that the rest of the budget pays for, and the outcome if they are not enough."""
+        """Return the tokens that the rest of the budget allows, and the outcome if they run out."""
         meter = self._context.meter
         forced = self.request.purpose == "conclude" and self._agent == MAIN
         limits: list[tuple[float, Outcome]] = []
@@ -165,7 +165,7 @@ class ReplyStream:
 
 
 def priced(model: Model, usage: Usage) -> Usage:
-    """Return a usage with its cost, if the service did not say it and the price is known."""
+    """Return a usage with its cost, priced here if the service gave none and the price is known."""
     if usage.cost_usd is not None or not isinstance(model, Priced):
         return usage
     return msgspec.structs.replace(usage, cost_usd=model.price(usage))

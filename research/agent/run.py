@@ -1,7 +1,7 @@
 """`Run`: what a framework is given.  It asks the model, uses tools, concludes, and has children.
 
-A framework is a generator of events; `yield from run.ask()` emits events and returns the reply.  Retries, repair, budget,
-journal and loop detection happen inside these calls, so that a framework reads like its paper's algorithm box.
+A framework is a generator of events; `yield from run.ask()` emits events and returns the reply.  Retries, repair,
+budget, journal and loop detection happen inside these calls, so a framework reads like its paper's algorithm.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Run(Dialogue):
     ) -> None:
         """`prompt` names the system prompt; empty: the framework's.  `tools` are offered besides the recipe's.
 
-        An agent with a prompt of its own has a part of the work and does not ask the user.
+        An agent with its own prompt has a part of the work and does not ask the user.
         """
         super().__init__(question, recipe, context, agent, prompt, tools)
         self._tool_calls = ToolCalls(
@@ -80,7 +80,7 @@ class Run(Dialogue):
         return observations
 
     def _user_replies(self, calls: Sequence[ToolCall]) -> Local:
-        """Return the tool that asks the user, with the replies to these calls; the run waits for those that are missing."""
+        """Return the tool that asks the user, with the replies to these calls; the run waits for missing ones."""
         asked = dict.fromkeys(filter(None, map(question_in, (call.arguments for call in calls))))
         replies = {question: self._reply_to(question) for question in asked}
 
@@ -118,7 +118,7 @@ class Run(Dialogue):
         self._instructions = text.strip()
 
     def remind(self, reflections: Sequence[str]) -> None:
-        """Show what was learned from earlier attempts from now on."""
+        """From now on, show the lessons of earlier attempts."""
         self._write(reflections=tuple(reflections))
 
     def offer(self, tools: Sequence[ToolSpec]) -> None:
@@ -166,5 +166,5 @@ class Run(Dialogue):
         return answer
 
     def together(self, steps: Sequence[Steps[T]], limit: int = 5) -> Steps[list[T]]:
-        """Run several generators in threads, at most `limit` at once; return their results in the order given."""
+        """Run several generators in threads, at most `limit` at once; return their results in that order."""
         return concurrency.together(steps, limit, self.agent)

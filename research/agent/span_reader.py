@@ -90,7 +90,7 @@ def is_record(text: str) -> bool:
 
 def messages(question: str, seen: Sequence[Source]) -> tuple[Message, ...]:
     """Return the request: the instruction, the passages and the question."""
-    # No text can contain the digest of a text that contains it.
+    # The text cannot contain its own digest.
     digest = hashlib.sha256(repr(seen).encode("utf-8", "replace")).hexdigest()[:12]
     fence = f"====={digest}====="
     texts = [f"{fence}\n{source.title}\n{source.quote}\n{fence}" for source in seen]
@@ -99,7 +99,7 @@ def messages(question: str, seen: Sequence[Source]) -> tuple[Message, ...]:
 
 
 def read(reply: str, before: str, seen: Sequence[Source]) -> Read | None:
-    """Return what a reply states; None if that is nothing, or if it is not in the passages.
+    """Return the answer in a reply; None if there is none, or if it is not in the passages.
 
     `before` is the short answer so far: a bare yes or no does not take the place of a name or a figure.
     """

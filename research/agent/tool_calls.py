@@ -1,6 +1,6 @@
 """Running a reply's tool calls: each gets exactly one observation, in order.
 
-Actions that repeat themselves, and observations that add nothing, are detected."""
+Detects repeating actions, and observations that add nothing."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from research.text import clip
 from research.types import Observation, Reply, ToolCall
 
 _YES = re.compile(r"\s*(?:(?:y|yes|yep|yeah|ok|okay|sure|allow|allowed)\b|是|好|可以|允许|同意|行)", re.I)
-"""How a reply begins that consents."""
+"""The beginning of a reply that consents."""
 MOST_CALLS = 16
-"""Calls of one reply that run."""
+"""Most calls of one reply that run."""
 ONE_A_ROUND = "(not run: each round takes one action; make this call in your next reply if you still need it)"
 TOO_MANY = "(not run: one reply may make {most} calls; make this call in your next reply if you still need it)"
 CYCLES = (1, 2, 3)
 """Lengths of the sequences of actions that count as a loop when repeated three times in a row."""
 FIRST = 3
-"""The round from which new statements are counted: a shorter run cannot be stale, and need not load the encoder."""
+"""The round from which new statements are counted: a shorter run cannot be stale and needs no encoder."""
 STALE = 3
-"""Rounds in a row that add nothing before the model is told, and again before the run is concluded."""
+"""Consecutive rounds that add nothing before the model is told, and again before the run ends."""
 
 
 class ToolCalls:
@@ -57,7 +57,7 @@ class ToolCalls:
         self._hinted = False
         self._novelty = Novelty(context.services.embedder) if novelty else None
         self._stale = 0
-        """Rounds in a row that added nothing."""
+        """Consecutive rounds that added nothing."""
         self._told_stale = False
         if self._novelty and agent == MAIN:
             for seen in (seen for each in context.journal.adopted for seen in each.observations):
@@ -96,7 +96,7 @@ class ToolCalls:
         return tuple(observations), hint, reached
 
     def _left_out(self, calls: Sequence[ToolCall], most: int, why: str) -> list[ToolCall]:
-        """Return the calls after the first `most`, without those that an earlier version of the workbench has run."""
+        """Return the calls after the first `most`, except those that an earlier version already ran."""
         seen = {call.id: self.context.journal.observation(call.id) for call in calls[most:]}
         return [call for call in calls[most:] if (found := seen[call.id]) is None or found.text in (why, ONE_A_ROUND)]
 
@@ -168,7 +168,7 @@ class ToolCalls:
         asked = {self._question(call): call for call in calls}
         while True:
             prompt = journal.next_prompt(self.agent)
-            if prompt not in asked:  # the rest was not asked before
+            if prompt not in asked:  # the rest have not been asked
                 call = context.guard.lacking(fresh) if self.agent == MAIN else None
                 if call is None:
                     return
@@ -179,7 +179,7 @@ class ToolCalls:
             context.guard.answer(site, more=_YES.match(reply) is not None)
 
     def _question(self, call: ToolCall) -> str:
-        """Return what the user is asked before the call."""
+        """Return the question for the user before the call."""
         site, url = self.context.guard.site(call), clip(str(call.arguments.get("url", call.name)), 300)
         return prompts.text("to_user/open_more", self.language, site=site, url=url)
 
@@ -204,7 +204,7 @@ class ToolCalls:
         return hint
 
     def _watch_for_nothing_new(self, observations: Sequence[Observation]) -> Steps[tuple[str, LimitReached | None]]:
-        """Return a hint the first time that rounds in a row add nothing, and the limit that is reached the second time.
+        """Return a hint the first time that consecutive rounds add nothing; the second time, the limit reached.
 
         Counts are part of the observations, so a resumed run comes to the same result.
         """

@@ -48,7 +48,7 @@ class Result(ToolOutput, frozen=True):
     read: int = 0
     code: str = ""
     world: str = ""
-    """All three as in `Observation`."""
+    """These three as in `Observation`."""
 
 
 Output = TypeVar("Output", bound=ToolOutput)
@@ -97,7 +97,7 @@ class Toolbox:
         return self._begin(call)
 
     def _begin_in_world(self, call: ToolCall, played: Played) -> PendingCall:
-        """Return the recorded result of a call, or begin the call if the world lets it out."""
+        """Return the recorded result of a call, or begin it if the world allows."""
         try:
             found = played(call.name, checked(call.arguments, self._tool(call.name).spec))
         except ToolError as error:
@@ -143,7 +143,7 @@ class Toolbox:
             private = isinstance(error, PrivateError)
             text = clip(without_nul(str(error), str), OUTPUT_LIMIT)
             return Result(text, private=private, ok=False, seconds=work.seconds, code=error.code)
-        except WorkbenchError:  # the run's: a stop, a pause, a store that is away
+        except WorkbenchError:  # the run's own: a stop, a pause, an unavailable store
             raise
         except Exception as error:  # another package's tool may raise anything, and the model can try something else
             name = key.partition(":")[0]
@@ -165,7 +165,7 @@ class Toolbox:
         return _result_of(output, seconds=work.seconds)
 
     def _allowed(self, output: Output) -> Output:
-        """Return the output without the passages that may not be used, and say so."""
+        """Remove the passages that may not be used, and say so."""
         refused = [why for why in map(self.refusal, output.passages) if why]
         if not refused:
             return output
@@ -267,5 +267,5 @@ class _ToolThread:
                     ) from None
 
     def abandon(self) -> None:
-        """Tell the tool that its result is no longer needed."""
+        """Tell the tool that its result is not needed."""
         self._abandoned.set()

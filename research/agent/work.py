@@ -11,7 +11,7 @@ from research import plugins
 
 
 class Span(Struct, frozen=True):
-    """The least and the most that is expected."""
+    """The least and the most expected."""
 
     low: float
     high: float
@@ -22,7 +22,7 @@ ANSWER = Span(10, 1_000)
 
 
 class Loop(Struct, frozen=True, kw_only=True):
-    """Agents of one kind that ask the model round after round until they answer or the answer is forced."""
+    """Agents of one kind that ask the model each round until they answer or must."""
 
     rounds: int
     """Most requests, without the forced answer."""
@@ -35,7 +35,7 @@ class Loop(Struct, frozen=True, kw_only=True):
     earlier: Span = Span(0, 0)
     """Rounds of tools before the first request."""
     largest: int | None = None
-    """Tokens of a prompt at which the loop ends."""
+    """Prompt size, in tokens, that ends the loop."""
     report: float = 0
     """Tokens of the report that each reply contains."""
     notes: float = 0
@@ -55,7 +55,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
 Work = Sequence[Loop | Call]
 HistorySize = Callable[[int, float], float]
-"""Maps the number of earlier rounds, and the tokens of each, to the tokens of them that a request contains."""
+"""Maps the number of earlier rounds, and tokens per round, to how many of those tokens a request contains."""
 
 
 class History(Struct, frozen=True, kw_only=True):
@@ -74,7 +74,7 @@ class History(Struct, frozen=True, kw_only=True):
 
 
 def work_of(entry: plugins.Framework, options: Mapping[str, Any]) -> Work:
-    """Return the requests of a framework; without the trait `work`: a loop of its `rounds`, or of two to ten requests."""
+    """Return the requests of a framework; without the trait `work`, a loop of its `rounds`, or of 2 to 10 requests."""
     if entry.work is None:
         return [Loop(rounds=int(options.get("rounds", 10)))]
     work: Work = entry.work(options)

@@ -1,4 +1,4 @@
-"""`audit`: put a report that someone else wrote on trial."""
+"""`audit`: check a report that someone else wrote."""
 
 from __future__ import annotations
 

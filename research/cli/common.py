@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 EXIT_STATUS = {"completed": 0, "failed": 1, "waiting_input": 3, "paused": 4, "stopped": 4}
-"""Exit status by the status of the run; 2 is a wrong call or setting."""
+"""Exit status by run status; 2: a wrong call or setting."""
 
 
 def open_settings(home: str | None) -> Settings:
@@ -64,8 +64,8 @@ def parse_pairs(items: Sequence[str], option: str) -> dict[str, str]:
 def prepare_library(bench: Workbench, folders: Sequence[str], named: Sequence[str] = ()) -> None:
     """Bring the library up to date, with progress on stderr; only the first time is slow.
 
-    Of `folders`, those `named` on the command line must be readable, and what is skipped in them is listed.  The others
-    were added earlier: their changed files are read again where that is possible.
+    Of `folders`, those `named` on the command line must be readable, and their skipped files are listed. The others
+    were added earlier; their changed files are read again if possible.
     """
     from research._util.paths import resolved
     from research.exports import progress
@@ -104,7 +104,7 @@ def print_json(value: object) -> None:
 
 
 def on_interrupt(stop: Callable[[], object]) -> None:
-    """Call `stop` at Ctrl-C; a second one ends the process."""
+    """Call `stop` on Ctrl-C; a second one ends the process."""
 
     def interrupted(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -114,7 +114,7 @@ def on_interrupt(stop: Callable[[], object]) -> None:
 
 
 def print_run(view: RunView, as_json: bool) -> int:
-    """Print a run on stdout and return the exit status it calls for."""
+    """Print a run on stdout and return its exit status."""
     if as_json:
         from research.exports.json import as_dict
 

@@ -1,4 +1,4 @@
-"""`eval`: ask the questions of a dataset with several recipes, and report which is better and how sure that is."""
+"""`eval`: ask the questions of a dataset with several recipes, and report which is better, with what confidence."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def add(commands: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Evaluate; the exit status is 1 if a run failed and 4 if rows are left, which the same command then completes."""
+    """Evaluate; the exit status is 1 if a run failed and 4 if rows are left, which the same command completes."""
     if arguments.dataset in saved_evaluations.ACTIONS:
         return saved_evaluations.run(arguments)
     if arguments.dataset in saved_sets.ACTIONS:
@@ -166,7 +166,7 @@ def _candidates(bench: Workbench, arguments: argparse.Namespace, corpus: Corpus,
 
 
 def _world(bench: Workbench, arguments: argparse.Namespace, name: str) -> dict[str, Any]:
-    """Return the fields of the recipes that name the recorded world, and say what it holds."""
+    """Return the recipe fields that name the recorded world, and print what it holds."""
     if not arguments.world:
         if arguments.world_allow_new:
             raise ConfigError("--world-allow-new needs a recorded world: --world recorded:EVAL or recorded:RUN")

@@ -57,6 +57,6 @@ def _content(arguments: argparse.Namespace, kind: Format) -> bytes:
         if arguments.format != "jsonl":
             raise
         store = open_home(arguments).store
-        if found := as_it_is(store, store.run(arguments.run).id):  # damaged: as it is stored
+        if found := as_it_is(store, store.run(arguments.run).id):  # damaged: written as stored
             return found
         raise

@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
         "the evolving report; `show RUN --json --events` lists the ids of calls",
     )
     add_memory_options(command)
-    # The run that is forked decides what the command line leaves out.
+    # The forked run supplies what the command line leaves out.
     command.set_defaults(recall=None, remember=None)
     add_json_option(command)
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     changed = {name: value for name, value in given.items() if value is not None}
     if changed:
         choices = presets.of(row.recipe).arguments() | changed
-        # Options belong to the framework or strategy that is replaced.
+        # Options belong to the replaced framework or strategy.
         choices["options"] = {
             name: value for name, value in choices["options"].items() if name.partition(".")[0] not in changed
         }

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     from research.workbench.run_import import MAX_BYTES, import_run, read_runs
 
     found = []
-    for name in arguments.files:  # a file that cannot be read fails the call before anything is saved
+    for name in arguments.files:  # an unreadable file fails the call before anything is saved
         try:
             with Path(name).open("rb") as file:
                 found += read_runs(file.read(MAX_BYTES + 1))

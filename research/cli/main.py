@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 class _Terminal:
-    """Shows the control characters in what is written: texts of models, servers and pages must not steer a terminal."""
+    """Escapes control characters in the output: texts of models, servers and pages must not steer a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -68,7 +68,7 @@ class _Terminal:
 
 
 def _shown(stream: TextIO) -> Any:
-    """Return the stream, or one that a terminal can be given; files and pipes get what is written unchanged."""
+    """Return the stream, made safe if it is a terminal; files and pipes get the output unchanged."""
     return _Terminal(stream) if stream.isatty() else stream
 
 

@@ -116,7 +116,7 @@ def pin(arguments: argparse.Namespace, *, pinned: bool) -> int:
 
 
 def _memory_with(arguments: argparse.Namespace, ids: Sequence[str]) -> Memory:
-    """Return the memory after checking that it has every entry, so that all of them change or none.
+    """Return the memory after checking that every entry exists, so that all change or none.
 
     Raises `ConfigError`.
     """

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _copy(settings: Settings, url: str, report: Report) -> list[str]:
-    """Copy what one user has, and return what was copied, in words."""
+    """Copy one user's data, and return in words what was copied."""
     from research.store.migration import move
     from research.store.sqlite import SqliteStore
 
@@ -67,7 +67,7 @@ def _copy(settings: Settings, url: str, report: Report) -> list[str]:
 
 
 def _copy_memory(path: Path, url: str, schema: str, report: Report) -> tuple[int, int]:
-    """Copy the memory and return the number of its entries, and of those that were not in the database."""
+    """Copy the memory; return the number of its entries, and how many were new to the database."""
     from research.memory.postgres_store import PostgresMemoryStore
     from research.memory.sqlite_store import SqliteMemoryStore
     from research.memory.store import copy_entries

@@ -1,4 +1,4 @@
-"""`parse`: show how the replies of a model are read."""
+"""`parse`: show how model replies are read."""
 
 from __future__ import annotations
 

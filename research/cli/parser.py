@@ -13,7 +13,7 @@ Run: TypeAlias = Callable[[argparse.Namespace], int]
 
 
 class HelpFormatter(argparse.HelpFormatter):
-    """Writes the names of the plug-ins where a help text says `{frameworks}`, `{contexts}` …, and only when it is read."""
+    """Fills the names of plug-ins into `{frameworks}`, `{contexts}` … of a help text, and only when it is shown."""
 
     def _get_help_string(self, action: argparse.Action) -> str:
         text = action.help or ""
@@ -47,12 +47,12 @@ class Commands:
         """Give a command its own subcommands, such as `list` in `memory list`."""
         actions = cls(command, "ACTION", required)
         actions._home_help = argparse.SUPPRESS
-        # A default would overwrite a `--home` that was given before the action.
+        # A default would overwrite a `--home` given before the action.
         actions._home_default = argparse.SUPPRESS
         return actions
 
     def add(self, name: str, summary: str, run: Run | None) -> argparse.ArgumentParser:
-        """Declare a command that calls `run`; `None` leaves that to its actions."""
+        """Declare a command that calls `run`; None: its actions do."""
         command: argparse.ArgumentParser = self._parsers.add_parser(name, help=summary, description=summary)
         if run is not None:
             command.set_defaults(run_command=run)

@@ -72,7 +72,7 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_scope_options(command: argparse.ArgumentParser) -> None:
-    """Declare which web sources are used, and of when."""
+    """Declare which web sources are used, and how old."""
     for name, which in (("allow", "only"), ("deny", "no")):
         command.add_argument(
             f"--{name}-domain",
@@ -94,7 +94,7 @@ def _add_scope_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_folder_option(command: argparse.ArgumentParser) -> None:
-    """Declare `--folder` and `--collections`: what of the library is searched."""
+    """Declare `--folder` and `--collections`: which part of the library is searched."""
     command.add_argument(
         "--folder",
         action="append",
@@ -110,13 +110,13 @@ def add_folder_option(command: argparse.ArgumentParser) -> None:
 
 
 def collections(arguments: argparse.Namespace, search: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
-    """Return `search` and `folders` of `Workbench.recipe` for the collections that are chosen on the command line.
+    """Return `search` and `folders` of `Workbench.recipe` for the collections chosen on the command line.
 
     `known` are the folders in the library.  Raises `ConfigError` for an unknown collection.
     """
     added = [str(resolved(Path(folder))) for folder in arguments.folder or ()]
     known = list(dict.fromkeys([*known, *added]))
-    if arguments.collections is None:  # the source `folders` is those of the command line alone
+    if arguments.collections is None:  # the source `folders` means only those of the command line
         return {"search": tuple(search), "folders": tuple(added if FOLDERS in search else known) if added else None}
     names = split_names(arguments.collections)
     folders = [_folder(name, known) for name in names if name != FACTBOOK]
@@ -126,7 +126,7 @@ def collections(arguments: argparse.Namespace, search: Sequence[str], known: Seq
 
 
 def _folder(name: str, known: Sequence[str]) -> str:
-    """Return the folder of that name: its path, or the last part of it if no other folder has the same."""
+    """Return the folder with that path, or whose last part is that name if no other's is."""
     found = [each for each in known if each in (name, str(resolved(Path(name))))]
     found = found or [each for each in known if Path(each).name == name]
     if len(found) == 1:

@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
     add_recipe_options(command)
     add_memory_options(command)
     add_folder_option(command)
-    # The preset decides what the command line leaves out.
+    # The preset supplies what the command line leaves out.
     command.set_defaults(
         protocol=None, tools=None, search=None, mcp=None, folder=None, recall=None, remember=None, novelty=None
     )
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     bench = open_home(arguments)
     before = bench.store.run(arguments.follow).id if arguments.follow else None
     choices = _choices(bench, arguments)
-    recipe = bench.recipe(**choices)  # a wrong choice is told before the folders are read
+    recipe = bench.recipe(**choices)  # a wrong choice fails before the folders are read
     prepare_library(bench, recipe.folders, arguments.folder or ())
     recipe = bench.recipe(**choices)  # with `query`, if the folders have tables now
     if arguments.detach and bench.settings.engine == "workers":
@@ -105,7 +105,7 @@ def _choices(bench: Workbench, arguments: argparse.Namespace) -> dict[str, Any]:
     options = choices.pop("options")
     given = _given(arguments)
     for side in ("framework", "context"):
-        # The preset's options belong to its own framework and strategy.
+        # The preset's options fit only its own framework and strategy.
         if given[side] not in (None, choices[side]):
             options = {name: value for name, value in options.items() if not name.startswith(f"{side}.")}
             if side == "framework":
@@ -121,7 +121,7 @@ def _choices(bench: Workbench, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the choices that override the preset; `None` for one that is not on the command line."""
+    """Return the choices that override the preset; None where the command line has none."""
     names = ("framework", "context", "model", "protocol", "temperature", "recall", "remember", "egress")
     given = {name: getattr(arguments, name) for name in names}
     given["plan"] = None if arguments.plan is None else arguments.plan.replace("off", "")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 LISTED = 20
-"""Runs that a list shows unless told otherwise."""
+"""Runs that a list shows by default."""
 
 
 def add(commands: Commands) -> None:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write_training(bench: Workbench, rows: Sequence[RunRow], kind: str, target: Path | None) -> int:
-    """Write runs that have ended; say how many rows they make."""
+    """Write ended runs; say how many rows they make."""
     from research.exports import training
 
     runs = {row.id: training.saved(row, bench.store.events(row.id)) for row in rows if row.outcome}

@@ -1,4 +1,4 @@
-"""`eval rescore`, `eval export` and `eval publish`: work on an evaluation that is saved, without running anything."""
+"""`eval rescore`, `eval export` and `eval publish`: work on a saved evaluation without running anything."""
 
 from __future__ import annotations
 

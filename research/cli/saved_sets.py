@@ -1,4 +1,4 @@
-"""`eval sets` and `eval add`: the named sets of questions, and what is added to them."""
+"""`eval sets` and `eval add`: named sets of questions, and additions to them."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
 
 
 def list_verifiers(arguments: argparse.Namespace) -> int:
-    """Print one line for each judge that was measured or is configured."""
+    """Print one line for each measured or configured judge."""
     from research.citations.verification import RULES
     from research.workbench import verifier_registry
 

@@ -20,7 +20,7 @@ def watch(bench: Workbench, handle: RunHandle, view: RunView) -> RunView:
     """Work on the run until it ends or pauses, print its progress on stderr, and return `view` with its events."""
     from research.exports import progress
 
-    on_interrupt(partial(bench.engine.stop, handle.run_id))  # so that it ends with a readable report
+    on_interrupt(partial(bench.engine.stop, handle.run_id))  # so that the run ends with a readable report
     patience = progress.Patience()
 
     def wait() -> None:

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         at_work = ", ".join(worker.at_work) or "none"
         _print(f"worker {os.getpid()} ends; runs left to other workers: {at_work}")
         sys.stderr.flush()
-        os._exit(0)  # does not wait for threads in the middle of a call
+        os._exit(0)  # does not wait for threads in mid-call
 
 
 class _Worker:
@@ -83,7 +83,7 @@ class _Worker:
             return self._benches[user]
 
     def warm_up(self) -> None:
-        """Import what every run needs and try the sandbox, so that the first run does not wait for that."""
+        """Import what every run needs and try the sandbox, so that the first run need not wait."""
         from research.agent.journal import Journal
 
         bench = self.open("")
@@ -93,7 +93,7 @@ class _Worker:
         """Work on a run until it ends or pauses."""
         try:
             bench = self.open(user)
-            bench.reload()  # picks up a key that the user has entered since
+            bench.reload()  # picks up keys entered since
             _print(f"run {run_id} taken")
             self.at_work[run_id] = user
             bench.engine.drive(run_id)
@@ -105,7 +105,7 @@ class _Worker:
             self.at_work.pop(run_id, None)
 
     def reclaim_lost_runs(self) -> None:
-        """Put runs that no process works on back into the queue, such as those of workers that were killed; forever."""
+        """Keep putting runs that no process works on back into the queue, such as those of killed workers."""
         from research.config.users import known_users
         from research.engine.queue import delete_ended
 
@@ -147,5 +147,5 @@ class _LostRunQueue:
 
 
 def _print(line: str) -> None:
-    sys.stderr.write(f"{line}\n")  # at once: threads and other workers write here, too
+    sys.stderr.write(f"{line}\n")  # atomically: threads and other workers write here, too
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Where several answers to one question agree: each statement of one is looked for in the others."""
+"""Find where several answers to a question agree: each statement is looked for in the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stance(Struct, frozen=True):
 
     says: Literal["same", "other", "nothing"]
     quote: str = ""
-    """Its own words; empty if it says nothing."""
+    """The answer's words; empty if it says nothing."""
 
 
 class Compared(Struct, frozen=True):
@@ -44,15 +44,15 @@ class Compared(Struct, frozen=True):
 
     @property
     def disputed(self) -> bool:
-        """Whether an answer says something else of the same."""
+        """Whether an answer says something different."""
         return any(each.says == "other" for each in self.stances.values())
 
 
 def agreement(answers: Mapping[str, str]) -> list[Compared]:
-    """Return the statements of all answers, each once, at most `MOST`; those that cite a source where any does.
+    """Return the statements of all answers, each once, at most `MOST`; only cited ones if there are any.
 
-    An answer says the same as a statement if it would support it as a source, and something else if it would contradict it,
-    or has other figures in the same words.
+    An answer agrees with a statement if, as a source, it would support it; it differs if it would contradict it, or has
+    the same words with other figures.
 
     >>> [each.text for each in agreement({"run-1": "Oslo has 700,000 people.", "run-2": "Oslo has 700,000 people."})]
     ['Oslo has 700,000 people.']
@@ -79,7 +79,7 @@ def _statements(text: str) -> list[str]:
 
 
 def _covers(stance: Stance | None, text: str) -> bool:
-    """Return whether an answer's words on an earlier statement are this statement of its own."""
+    """Return whether this statement is an answer's wording of an earlier one."""
     return stance is not None and stance.quote != "" and (text in stance.quote or stance.quote in text)
 
 
@@ -97,7 +97,7 @@ def _stance(text: str, other: str, stated: Sequence[str]) -> Stance:
 
 
 def _disputes(one: str, other: str) -> bool:
-    """Return whether two statements have the same words and years, leaving out what is in brackets, and other figures."""
+    """Return whether two statements differ only in figures, not in words and years; brackets are ignored."""
     mine, theirs = (tokens_of(_ASIDE.sub(" ", each)) for each in (one, other))
     if [_word(each) for each in mine] != [_word(each) for each in theirs]:
         return False
@@ -107,5 +107,5 @@ def _disputes(one: str, other: str) -> bool:
 
 
 def _word(token: Token) -> object:
-    """Return what two statements about the same have in common: a word, or a year."""
+    """Return the words and years that statements about the same thing share."""
     return None if isinstance(token.key, Decimal) and not _YEAR.fullmatch(token.text) else token.key

@@ -13,9 +13,9 @@ from research.search.merge import canonical
 from research.text import content_tokens, numbers
 
 ALIKE = 0.6
-"""Share of common words from which one query is a longer wording of another."""
+"""Least share of common words at which a query is a longer wording of another."""
 MOMENT = 0.01
-"""Weight of two requests with the same purpose: less than that of any common call."""
+"""Weight of two requests with the same purpose: less than that of any shared call."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Step:
 
     @property
     def answers(self) -> bool:
-        """Whether the run or one of its agents answered here."""
+        """Whether this step is the answer of the run or of one of its agents."""
         return self.call is None and self.round.reply is not None and bool(self.round.reply.answer)
 
     @property
@@ -56,7 +56,7 @@ class Step:
 
     @cached_property
     def _done(self) -> tuple[str, str, frozenset[str]]:
-        """The kind of step, the text that must be equal, and the words that may differ a little."""
+        """The kind of step, the text that must match, and the words that may differ slightly."""
         if self.call is None:
             done = "answer" if self.answers else "asked" if self.round.reply is not None else "asking"
             return "", f"{self.round.purpose} {done}", frozenset()
@@ -68,7 +68,7 @@ class Step:
         return self.tool, self.asked.casefold(), frozenset(content_tokens(self.asked))
 
     def likeness(self, other: Step) -> float:
-        """Return the similarity to another step, from 0 to 1; equal steps have 1."""
+        """Return the similarity to another step, from 0 to 1; 1 for equal steps."""
         kind, said, words = self._done
         kind_, said_, words_ = other._done
         if kind != kind_:
@@ -130,7 +130,7 @@ MOST = 1_000
 
 
 def align(views: Sequence[RunView], after: int = 0) -> list[Row]:
-    """Return the steps of all runs in rows, each run's in order, with as many common rows as possible.
+    """Return the steps of all runs in rows, each run's in order, with as many shared rows as possible.
 
     `after` skips the steps up to the main agent's round of that number.  The first two runs are aligned, then each further
     one with the rows so far (progressive alignment; Feng and Doolittle 1987), by the heaviest common subsequence (Needleman
@@ -153,7 +153,7 @@ def _joined(rows: Sequence[Row], added: Sequence[Step], column: int) -> list[Row
             best[i][j] = max(together, best[i + 1][j], best[i][j + 1])
 
     def first(i: int, j: int) -> bool:
-        """Return whether the row comes before the step.  If the order does not matter, the earlier round comes first."""
+        """Return whether the row precedes the step. If order does not matter, the earlier round does."""
         if best[i + 1][j] != best[i][j + 1]:
             return best[i + 1][j] > best[i][j + 1]
         return min(step.round.number for step in rows[i] if step) <= added[j].round.number

@@ -17,15 +17,15 @@ from msgspec import Struct
 State = Literal["same", "added", "changed", "removed"]
 
 ALIKE = 0.5
-"""Share of common words from which one statement is a new wording of another."""
+"""Least share of common words at which a statement is a new wording of another."""
 NEAR = 8
 """Maximum number of earlier statements at the same place to compare a new one with."""
 WORDS = 1_500
-"""Maximum number of words of a statement to compare one by one."""
+"""Most words of a statement to compare one by one."""
 
 _ITEM = re.compile(r"(?=^(?:[-*+]|\d+[.)]) )", re.M)
 _WHOLE = re.compile(r"```|^[ \t]*(?:~~~|\$\$|\\\[)", re.M)
-"""Code and formulas, in which a sign at the beginning of a line makes no item."""
+"""Code and formulas, where a sign at the start of a line does not make an item."""
 _HEADING = re.compile(r"^(#{1,6} .*)$", re.M)
 _WORD = re.compile(r"\s*(?:[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|[^\w\s])|\s+")
 
@@ -105,7 +105,7 @@ def _with_removed(stretch: Sequence[Block], removed: Sequence[str]) -> list[Bloc
 
 
 def _matched(text: str, candidates: list[str]) -> Block:
-    """Return a new statement, or a changed one if it rewords a candidate, which is then removed from the list."""
+    """Return a new statement, or a changed one if it rewords a candidate, which it removes from the list."""
     alike = [(_likeness(text, each), -at) for at, each in enumerate(candidates[:NEAR])]
     best, at = max(alike, default=(0.0, 0))
     if best < ALIKE:

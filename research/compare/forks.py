@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from research.workbench.workbench import Workbench
 
 CHAIN = 50
-"""Maximum number of forks of forks to follow back."""
+"""Maximum number of nested forks to follow back."""
 LISTED = 100
 """Maximum number of forks in the lineage of a run; the newest ones."""
 
@@ -90,7 +90,7 @@ def compare_with_origin(bench: Workbench, run_id: str) -> Comparison:
 
 
 class Inherited(Struct, frozen=True):
-    """The rounds that a fork inherited."""
+    """Rounds inherited by a fork."""
 
     run: str
     """Id of the fork."""

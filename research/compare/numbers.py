@@ -36,13 +36,13 @@ class Figures(Struct, frozen=True, omit_defaults=True):
     """Number of sources seen; the report cites `cited` of them."""
     cited: int
     citations: dict[str, int] | None
-    """Number of citations by status; None before the report is checked."""
+    """Number of citations by status; None before the check."""
     uncited: int | None
     """Number of sentences that state a fact and cite nothing."""
     short: str = ""
     """The answer in one line, if it has one."""
     parts: tuple[int, int] | None = None
-    """How many parts of the question are answered, and how many it has; None before the report is checked."""
+    """How many parts of the question are answered, and how many there are; None before the check."""
 
     @property
     def tokens(self) -> int:
@@ -85,7 +85,7 @@ class Page(Struct, frozen=True):
 
     @property
     def runs(self) -> tuple[int, ...]:
-        """Indexes of the runs that saw it."""
+        """Indexes of the runs that saw the source."""
         return tuple(place for place, own in enumerate(self.numbers) if own)
 
 

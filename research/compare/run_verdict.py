@@ -13,13 +13,13 @@ from research.events.view import RunView
 from research.text import numbers
 
 CLEAR: Final = 0.25
-"""Two runs that differ by a smaller share took about the same."""
+"""Runs that differ by a smaller share took about the same."""
 MOST: Final = 10
-"""Disputed statements that are named."""
+"""Maximum number of disputed statements named."""
 
 
 class Dispute(Struct, frozen=True):
-    """A statement of one run, and the words of another that contradict it."""
+    """A statement of one run, and another run's words that contradict it."""
 
     run: int
     """Index of the run that states it."""
@@ -29,11 +29,11 @@ class Dispute(Struct, frozen=True):
 
 
 class Less(Struct, frozen=True):
-    """The run with a full answer that took least of something, and by how much less than the next one."""
+    """Of the runs that answered in full, the one that took least of something, and its lead over the next."""
 
     run: int
     next: int
-    """The run that took least after it."""
+    """The run that took second least."""
     share: float
     """From 0 to 1."""
     amount: float
@@ -46,16 +46,16 @@ class Verdict(Struct, frozen=True):
     """What a comparison shows."""
 
     kind: Kind
-    """`differ`: other short answers without a contradiction; `compatible`: other words without one; `one` and `none`: so
-    few runs answered in full that there is nothing to compare."""
+    """`differ`: other short answers without a contradiction; `compatible`: other words without one; `one` and `none`:
+    that many answered in full, so there is nothing to compare."""
     full: tuple[int, ...]
     """Indexes of the runs that answered in full."""
     disputes: tuple[Dispute, ...] = ()
     shared: int = 0
-    """Number of statements that each of the full answers contains, of `statements`."""
+    """How many of `statements` are in every full answer."""
     statements: int = 0
     tokens: Less | None = None
-    """None if the two that took least took about the same, or there are fewer than two."""
+    """None if the best two took about the same, or there are fewer than two."""
     seconds: Less | None = None
     cost: Less | None = None
     """None, too, if a price is unknown."""

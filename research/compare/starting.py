@@ -28,12 +28,12 @@ def compare(bench: Workbench, question: str, recipes: Sequence[Recipe], beside: 
     """Start a run of the question with each recipe, and save them as a comparison.
 
     `beside` are the ids of saved runs to show first; if one has the same question, the new runs are its reruns.  Raises
-    `ConfigError` that names the faulty recipe; then no run was started.
+    `ConfigError` that names the faulty recipe, before any run is started.
     """
     _check_count(len(recipes) + len(beside))
     if len({recipe.budget for recipe in recipes}) > 1:
         raise ConfigError("the recipes of a comparison share one budget; give all of them the same")
-    # A reply to one run would change the question of that run alone.
+    # A reply to one run would change only that run's question.
     recipes = [replace(recipe, ask=False) for recipe in recipes]
     saved = [bench.store.run(run_id) for run_id in beside]
     # A rerun of a follow-up also inherits the earlier rounds, because its question refers to them.
@@ -52,7 +52,7 @@ def compare(bench: Workbench, question: str, recipes: Sequence[Recipe], beside: 
             )
     except ConfigError:
         for run_id in started:
-            with suppress(ConfigError):  # it has already ended
+            with suppress(ConfigError):  # the run has already ended
                 bench.engine.stop(run_id)
         bench.store.delete(started)
         raise

@@ -1,6 +1,6 @@
 """Named endpoints: model services by name, from presets, `WORKBENCH_ENDPOINTS` and the saved settings.
 
-Here they are only read and put together; `research.models.endpoint` has the value that clients are built from.
+This module only reads and combines them; clients are built from `research.models.endpoint`.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Preset(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def trigger(self) -> str:
-        """The variable that makes an endpoint of this preset exist."""
+        """The variable that, if set, creates an endpoint."""
         return self.key_variable or self.project_variable
 
     def serves(self, host: str) -> bool:
-        """Return whether a scheme, host and port, as of `host_of`, belong to the service."""
+        """Return whether a result of `host_of` belongs to the service."""
         name = host.partition("://")[2]
         return bool(self.url) and host == host_of(self.url) or any(fnmatchcase(name, each) for each in self.hosts)
 
@@ -81,7 +81,7 @@ class SavedKey(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """An endpoint as it is written down; what it leaves out comes from its preset."""
+    """An endpoint as written; its preset supplies the rest."""
 
     kind: str = ""
     """A preset, or a protocol; empty: recognised by the address."""
@@ -105,17 +105,17 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     project: str = ""
     timeout_s: float = 0
     local: bool = False
-    """Its server is the user's own: what it gets counts as staying here.  One on this machine needs no such mark."""
+    """Its server is the user's own: data sent there stays here. Not needed for one on this machine."""
 
 
 class Configured(Struct, frozen=True, kw_only=True):
-    """An endpoint with all that is known about it; it may still lack something."""
+    """An endpoint with all that is known about it; may be incomplete."""
 
     name: str
     entry: Entry
     """Without its key."""
     preset: str
-    """The name of its preset; empty: none."""
+    """Its preset's name; empty: none."""
     origin: Origin
     url: str
     key: SecretStr | None = None
@@ -124,7 +124,7 @@ class Configured(Struct, frozen=True, kw_only=True):
     key_from: str = ""
     """Where the key comes from: `saved`, WORKBENCH_ENDPOINTS, or the name of a variable."""
     problem: str = ""
-    """What is missing before it can be used."""
+    """What the endpoint still lacks; empty: nothing."""
 
     @property
     def service(self) -> Preset:
@@ -156,7 +156,7 @@ def parse(text: str) -> dict[str, Entry]:
         raise ConfigError(
             f"{SETTING}: {text} cannot be read ({error.strerror}); name a TOML file, or write a JSON object"
         ) from error
-    except ValueError as error:  # from TOML or UTF-8; both messages give a position, but no value
+    except ValueError as error:  # from TOML or UTF-8; both messages give a position, not a value
         raise ConfigError(f"{SETTING}: {text} is damaged ({error})") from error
     return {name: entry_of(name, value, f"{SETTING} ({path.name})") for name, value in found.items()}
 
@@ -200,7 +200,7 @@ def check_name(name: str, source: str = "") -> None:
 def collect(
     listed: Mapping[str, Entry], saved: Mapping[str, Entry], variables: Mapping[str, str], *, user: str
 ) -> dict[str, Configured]:
-    """Return every endpoint by name: those of the list, the saved ones, and those whose preset's variable is set.
+    """Return every endpoint by name: the listed, the saved, and those whose preset's variable is set.
 
     With login, a user's own endpoint reads no variable: the administrator's keys go with the administrator's prices.
     """
@@ -221,9 +221,9 @@ def local(variables: Mapping[str, str]) -> dict[str, Configured]:
 
 
 def preset_of(name: str, entry: Entry) -> str:
-    """Return the preset of an endpoint: of its kind, else of its address, else of its name; empty: none.
+    """Return an endpoint's preset by its kind, else its address, else its name; empty: none.
 
-    Local servers share ports, so that the address of one says nothing.
+    Local servers share ports, so their addresses say nothing.
     """
     if entry.kind and entry.kind != "openai":
         return entry.kind
@@ -271,11 +271,11 @@ def _configured(name: str, entry: Entry, origin: Origin, variables: Mapping[str,
 def _key(
     found: Configured, given: str | SavedKey, preset: Preset, variables: Mapping[str, str], user: str
 ) -> tuple[str, str, str]:
-    """Return the key, where it comes from, and why a key that was given does not count.
+    """Return the key, its source, and why a given key does not count.
 
-    A key is sent to the address it was entered for.  The variable of a preset has the key of that service: it is used for
-    the service's own address, whoever entered the endpoint, because a page's visitor must not receive a key that they do
-    not know.
+    A key is sent to the address it was entered for.  The variable of a preset has the key of that service: it is used
+    only for the service's own address, whoever entered the endpoint: visitors of a page must not receive a key that
+    they do not know.
     """
     entry, host = found.entry, host_of(found.url)
     if isinstance(given, SavedKey):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 Table = Mapping[str, Any]
-"""A saved endpoint as it is in the file, with its key."""
+"""A saved endpoint as in the file, with its key."""
 
 
 def why_locked(settings: Settings, name: str) -> str:
@@ -37,7 +37,7 @@ def why_locked(settings: Settings, name: str) -> str:
 def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: bool = False) -> Settings:
     """Save an endpoint with its key, and return the new settings.
 
-    Raises `ConfigError`, which names what is wrong and never a key, and changes nothing then.
+    On `ConfigError`, which names what is wrong and never a key, nothing has changed.
     """
     name = name.strip()
     named_endpoints.check_name(name)
@@ -50,7 +50,7 @@ def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: 
         raise ConfigError(f"endpoint {name!r}: with a login, an endpoint of a user reads no variable; enter the key")
     key = key.strip()
     table = _table(entry)
-    # Through the same check as what is in the file, so that nothing is saved that cannot be read.
+    # The check that reads the file, so that nothing unreadable is saved.
     entry = named_endpoints.entry_of(name, table, "endpoints")
     url = _address(name, entry)
     for each in (key, *entry.headers.values()):
@@ -64,7 +64,7 @@ def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: 
 
 
 def remove(settings: Settings, name: str) -> tuple[Settings, Table]:
-    """Remove a saved endpoint; return the new settings, and what `restore` brings back.  Raises `ConfigError`."""
+    """Remove a saved endpoint; return the new settings, and the value for `restore`.  Raises `ConfigError`."""
     if why := why_locked(settings, name):
         raise ConfigError(why)
     known = settings.endpoints.get(name)
@@ -98,7 +98,7 @@ def _table(entry: Entry) -> dict[str, Any]:
 
 
 def _address(name: str, entry: Entry) -> str:
-    """Return the checked address that the key of a new endpoint is for.  Raises `ConfigError`."""
+    """Return the checked address for a new endpoint's key.  Raises `ConfigError`."""
     preset = named_endpoints.presets().get(named_endpoints.preset_of(name, entry))
     url = entry.url or (preset.url if preset else "")
     if not url and name not in named_endpoints.BY_SETTINGS and not (preset and preset.kind in ("bedrock", "vertex")):

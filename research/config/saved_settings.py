@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
 LONGEST: Final = 2_000
-"""Characters of a setting that is a text."""
+"""Most characters of a text setting."""
 _HEAD: Final = "Written by the settings page; the environment, .env and secrets.toml take precedence. It contains keys."
 
 
 def save(settings: Settings, **values: str | float | bool | None) -> Settings:
     """Save these fields, all or none, and return the new settings; the value None removes a field.
 
-    A key is saved together with the address it was entered for.  Raises `ConfigError`, which names the setting and the
-    accepted values, and changes nothing then.
+    A key is saved together with the address it was entered for.  On `ConfigError`, which names the setting and the
+    accepted values, nothing has changed.
     """
     for field, value in values.items():
         _changeable(settings, field, removed=value is None)
@@ -106,7 +106,7 @@ def _checked(field: str, value: str | float | bool) -> Any:
         kind: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
         checked = TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        raise ConfigError(f"{name}: {error.errors()[0]['msg']}") from None  # the original message contains the input
+        raise ConfigError(f"{name}: {error.errors()[0]['msg']}") from None  # the message contains the input
     if isinstance(checked, SecretStr):
         check_key(checked.get_secret_value(), name)
     elif field.endswith("_url"):

@@ -34,7 +34,7 @@ SECRETS_FILE = Path(".streamlit/secrets.toml")
 SAVED_FILE: Final = "settings.toml"
 """The file in the home folder that `research.config.saved_settings` writes."""
 ENDPOINTS: Final = "endpoints"
-"""The table of the saved endpoints in it."""
+"""The file's table of saved endpoints."""
 _REPAIR: Final = "repair it, or delete it and enter the settings again"
 OUTSIDE: Final = frozenset(
     {
@@ -199,7 +199,7 @@ class Settings(BaseSettings):
     @field_validator("judge", mode="before")
     @classmethod
     def _usual(cls, value: object) -> object:
-        return "uncertain" if value == "auto" else value  # the name of the usual in earlier versions
+        return "uncertain" if value == "auto" else value  # the name of the default in earlier versions
 
     @field_validator("user")
     @classmethod
@@ -235,13 +235,13 @@ class Settings(BaseSettings):
         return self._origins.get(field, "default")
 
     def named(self, field: str) -> str:
-        """Return what an error calls a key or an address: its variable if it comes from there, else its place in Settings."""
+        """Return how errors name a key or address: by its variable if set there, else by its place in Settings."""
         if self.lock_settings or self.origin(field) not in ("saved", "default"):
             return variable(field)
         return f"the {'key' if field.endswith('_key') else 'address'} in Settings"
 
     def entered_by_user(self, field: str) -> bool:
-        """Return whether a logged-in user entered the value, and not the administrator.  Without login, False."""
+        """Return whether a logged-in user, not the administrator, entered the value. False without login."""
         return bool(self.user) and self.origin(field) == "saved"
 
     def may_read(self, path: Path) -> bool:
@@ -260,7 +260,7 @@ class Settings(BaseSettings):
     def why_not_loaded(self, name: str) -> str:
         """Return why the user may not load the encoder or verifier of this name; empty if they may.
 
-        Without login they may load any.  The reason does not tell whether a folder exists.
+        Without login they may load any.  The reason does not reveal whether a folder exists.
         """
         kind, _, model = name.partition(":")
         if not self.user or kind not in LOADED or model in (*LOADED[kind], *_parts(self.allow_models)):
@@ -295,7 +295,7 @@ class Settings(BaseSettings):
 
     @property
     def withheld(self) -> frozenset[str]:
-        """Return the saved fields that are ignored: a key would go to a wrong address, or a model may not be loaded."""
+        """Return the saved fields that are ignored: a key whose address differs, or a model that may not be loaded."""
         return self._withheld
 
     @classmethod
@@ -323,11 +323,11 @@ ADDRESSES: Final[Mapping[str, str]] = {
     for key in Settings.model_fields
     if (service := key.removesuffix("_api_key")) != key
 }
-"""By the field of a key, the field of the address that the key is sent to."""
+"""Maps a key's field to the field of the address that gets the key."""
 
 
 def environment() -> Mapping[str, str]:
-    """Return the variables that `mcp.json` may refer to: those of the process, and those of `.env`."""
+    """Return the variables that `mcp.json` may refer to: the process's and those of `.env`."""
     from dotenv import dotenv_values
 
     file = Settings.model_config.get("env_file")
@@ -385,7 +385,7 @@ def load(**overrides: Any) -> Settings:
 
 
 def reloaded(settings: Settings, *, user: str | None = None) -> Settings:
-    """Return the settings from the same sources, read again; `user`: those of another user.  Raises `ConfigError`."""
+    """Read the settings again from the same sources; `user`: another user's.  Raises `ConfigError`."""
     given = {field: getattr(settings, field) for field, each in settings._origins.items() if each == "argument"}
     if "home" in given:
         given["home"] = settings.root
@@ -464,7 +464,7 @@ def _merge(found: Mapping[Origin, Mapping[str, Any]]) -> tuple[dict[str, Any], d
 def _mismatched(values: Mapping[str, Any], origins: Mapping[str, Origin], entries: Mapping[str, Any]) -> Iterator[str]:
     """Yield the saved variables to ignore.
 
-    Anyone who can open the settings page can enter an address, and must not receive a key that they do not know.  So a saved
+    Anyone who can open the settings page can enter an address, but must not receive keys unknown to them. So a saved
     key is used only for the address it was entered for, and a saved address only with a saved key.
     """
     for key, url in ((variable(key), variable(url)) for key, url in ADDRESSES.items()):

@@ -65,7 +65,7 @@ def evolving(
     last = run.round(run.transcript.length - 1)
     share = observation // max(1, len(last.observations))
     bounded = tuple(msgspec.structs.replace(seen, text=clip(seen.text, share)) for seen in last.observations)
-    # Without the thinking: the report contains what matters of it.
+    # Without the thinking: the report has all that matters.
     calls = msgspec.structs.replace(last.reply, text=run.written("", last.reply.calls), thinking="", report="")
     turn = run.protocol.turn(msgspec.structs.replace(last, reply=calls, observations=bounded))
     return Composed([system, Message("user", words), *turn], report=merged)

@@ -1,4 +1,4 @@
-"""Caps per user: how much of this server each user may take, in a day and at once.
+"""Caps per user: how much of this server each user may use, a day and at once.
 
 What a user spends is saved as small entries in the user's own store, one for each hour and process, so that processes need
 no lock and a deleted run still counts.
@@ -40,9 +40,9 @@ DAILY: Final[Mapping[str, str]] = {
     "uploads_per_day": "uploads",
     "upload_mb_per_day": "upload_mb",
 }
-"""The caps on a day, each with the field of `Spent` that it counts."""
+"""Daily caps, each with the field of `Spent` that it counts."""
 USUAL: Final = "runs_per_day=1000,uploads_per_day=2000,runs_at_once=8,sandboxes_at_once=4,disk_mb=20000"
-"""The caps of each user where the administrator has set none; `none` sets none."""
+"""Each user's caps unless the administrator sets some; `none`: no caps."""
 AT_ONCE: Final = ("runs_at_once", "sandboxes_at_once", "disk_mb")
 WORDS: Final[Mapping[str, str]] = {
     "runs_per_day": "runs started in a day",
@@ -78,7 +78,7 @@ class Use(Struct, frozen=True):
     limit: float
     used: float
     free_in_s: float | None = None
-    """Seconds until some of a daily cap is free again; None while some is free, and for caps on what is there at once."""
+    """Seconds until some of a daily cap is free again; None while some is, and for caps that are not daily."""
 
     @property
     def reached(self) -> bool:
@@ -110,13 +110,13 @@ class Caps:
         home: Path,
         free: Callable[[str], bool] = lambda model: plugins.provider_of(model).local,
     ) -> None:
-        """`free` tells whether the tokens of a model do not count."""
+        """`free` tells whether a model's tokens do not count."""
         self._limits = limits
         self._free = free
         self._open = store
         self._home = home
         self._starting = threading.Lock()
-        """Held while a run starts, so that two at the same time do not both take the last one."""
+        """Held while a run starts, so that two do not both take the last place."""
         self._lock = threading.Lock()
         self._entry = Spent(0.0, "")
         self._token = secrets.token_hex(4)
@@ -145,7 +145,7 @@ class Caps:
             self.spend(uploads=len(sizes), upload_mb=sum(sizes) / _MB)
 
     def request(self, model: str) -> None:
-        """Check the caps before a request to a model.  Raises `RunPaused` when one is reached: nothing is lost by that."""
+        """Check the caps before a request to a model.  Raises `RunPaused` when one is reached: nothing is lost."""
         if self._limits and not self._free(model):
             try:
                 self._refuse(["tokens_per_day", "usd_per_day"])
@@ -203,7 +203,7 @@ class Caps:
     def spend(
         self, *, runs: int = 0, tokens: int = 0, usd: float = 0.0, uploads: int = 0, upload_mb: float = 0.0
     ) -> None:
-        """Save that the user has spent this."""
+        """Save what the user has spent."""
         if not self._limits:
             return
         with self._lock:
@@ -238,7 +238,7 @@ class Caps:
 
 
 def _daily(name: str, limit: float, spent: Sequence[Spent]) -> Use:
-    """Return the use of a cap on a day, and when the hours that are too much are a day old."""
+    """Return the use of a daily cap, and when enough of it is a day old."""
     amounts = sorted((each.hour, float(getattr(each, DAILY[name]))) for each in spent)
     used = rest = sum(amount for _, amount in amounts)
     if used < limit:
@@ -251,7 +251,7 @@ def _daily(name: str, limit: float, spent: Sequence[Spent]) -> Use:
 
 
 def _sentence(use: Use) -> str:
-    """Return which cap is reached, how much of it is used, and when it is free again."""
+    """Return which cap is reached, how much of it is used, and when some is free again."""
     if use.cap in DAILY:
         when = f"some is free again in {_duration(use.free_in_s)}" if use.free_in_s is not None else "none is free"
     elif use.cap == "disk_mb":

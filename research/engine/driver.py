@@ -49,7 +49,7 @@ class Driver:
         """Held while heartbeats are written, so that none is written for a run that has just ended."""
         self._watcher: threading.Thread | None = None
         self._blocked: dict[str, str] = {}
-        """By run id: why its events cannot be saved at the moment."""
+        """By run id, why its events cannot be saved now."""
 
     # -- what this process drives -------------------------------------------------------------------------------------
 
@@ -74,16 +74,16 @@ class Driver:
     # -- what any process drives --------------------------------------------------------------------------------------
 
     def here(self, row: RunRow) -> bool:
-        """Return whether a process on this machine drives the run, even if it stands still and sends no heartbeats."""
+        """Return whether a process on this machine drives the run, even if it is suspended and sends no heartbeats."""
         return row.id in self._active or self._presence.driven(row.id)
 
     def alive(self, row: RunRow) -> bool:
-        """Return whether a process drives the run; one on another machine does if its last heartbeat is recent."""
+        """Return whether a process drives the run; across machines, judged by its last heartbeat."""
         recent = row.status == "running" and time.time() - row.heartbeat <= self._timings.dead_after
         return self.here(row) or recent
 
     def at_work(self, row: RunRow) -> bool:
-        """Return what `alive` does, but wait for the next heartbeat of a process that this machine does not see."""
+        """Like `alive`, but wait for the next heartbeat of a process that this machine cannot see."""
         if self.here(row) or not self.alive(row):
             return self.here(row)
         time.sleep(self._timings.dead_after)
@@ -107,7 +107,7 @@ class Driver:
     def drive(self, run: Run, run_id: str) -> Iterator[Event]:
         """Execute the run while the caller iterates; each event is saved before it is yielded.
 
-        Raises `ConfigError` when this process drives the run already, or another one has continued it.
+        Raises `ConfigError` if this process already drives the run, or another has continued it.
         """
         with self._lock:
             if run_id in self._active:

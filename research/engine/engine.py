@@ -42,7 +42,7 @@ from research.events.view import fold
 from research.store import Origin, RunRow, Store
 
 ENDED = ("completed", "stopped", "failed")
-"""Statuses of runs that can never get another event."""
+"""Statuses of runs that never get another event."""
 
 LONGEST = 20_000
 """Characters of a question, and of a reply to one."""
@@ -73,7 +73,7 @@ class RunHandle:
 class ThreadEngine:
     """Drives runs in threads of this process or, with a queue, hands them to workers.
 
-    What returns a `RunHandle` does so at once; with `here=True` the caller drives the run by iterating over its events.
+    Methods that return a `RunHandle` return at once; with `here=True` the caller drives the run by iterating its events.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class ThreadEngine:
         return self._begin(started, new_id, Origin(row.id, "follow_up"), here=here)
 
     def rerun(self, run_id: str, recipe: Recipe) -> RunHandle:
-        """Start the same question with another recipe; a follow-up gets the same earlier findings again."""
+        """Start the same question with another recipe; a follow-up gets the same earlier findings."""
         row = self._store.run(run_id)
         started = next(event for event in self._store.events(row.id) if isinstance(event, RunStarted))
         return self._begin(msgspec.structs.replace(started, recipe=recipe), None, Origin(row.id, "rerun"))
@@ -142,9 +142,9 @@ class ThreadEngine:
         """Start a run that shares the first `round` rounds with another run.
 
         With the same recipe, none of these rounds is requested again.  With another recipe or question, or with `edits`,
-        they become what happened so far.  `edits` maps the id of a call to the text that replaces its observation, and
+        they become the run's past. `edits` maps the id of a call to the text that replaces its observation, and
         `report` to the text that replaces the evolving report.  Raises `ConfigError` for a round that does not exist or is
-        not complete, for an edit that no prompt would show, and for a framework that cannot continue these rounds; use
+        not complete, for an edit that no prompt shows, and for a framework that cannot continue these rounds; use
         `rerun` then.
         """
         row = self._store.run(run_id)
@@ -199,9 +199,9 @@ class ThreadEngine:
     def resume(
         self, run_id: str, reply: str | None = None, *, plan: Sequence[PlanItem | str] | None = None, here: bool = False
     ) -> RunHandle:
-        """Continue a run from its journal; `reply` answers its open question, `plan` is the one that the user approves.
+        """Continue a run from its journal; `reply` answers its open question, `plan` is the user's approved plan.
 
-        A reply of yes approves the proposed plan.  Raises `ConfigError` for a run that has ended or is running, and when a
+        A reply of yes approves the proposed one.  Raises `ConfigError` for a run that has ended or is running, and when a
         reply or a plan is missing, wrong or not expected.
         """
         row, events = _load(self._store, run_id)
@@ -239,7 +239,7 @@ class ThreadEngine:
             except ConfigError:
                 if len(self._store.events(row.id)) == len(events):
                     raise
-                # Another process has resumed the run meanwhile, and that withdrew the request.
+                # Another process has resumed the run, which withdrew the request.
                 self._store.request(row.id, "stop")
 
     def pause(self, run_id: str) -> None:
@@ -270,7 +270,7 @@ class ThreadEngine:
         return True
 
     def blocked(self, run_id: str) -> str:
-        """Return why the events of a run of this process cannot be saved at the moment; empty when they can."""
+        """Return why the events of this process's run cannot be saved at the moment; empty when they can."""
         return self._driver.blocked(run_id)
 
     def _continue(
@@ -281,11 +281,11 @@ class ThreadEngine:
         Raises `ConfigError` if another process has already continued it.
         """
         new = [each for each in (resumption or _resumption(row.id, events),) if each]
-        self._store.heartbeat([row.id])  # its model may take a while to load
+        self._store.heartbeat([row.id])  # the run's model may take long to load
         run = self._run(row.question, row.recipe, Journal([*events, *new]))
         if stop:
             run.context.stop.set()
-        self._store.heartbeat([row.id])  # a run marked as running needs a recent heartbeat from the start
+        self._store.heartbeat([row.id])  # a run marked as running needs a heartbeat from the start
         if not new:
             self._store.clear_requests(row.id)
         self._store.append(new)
@@ -293,7 +293,7 @@ class ThreadEngine:
         return _chain(new, self._driver.drive(run, row.id))
 
     def silence(self, row: RunRow) -> float:
-        """Return for how many seconds the run's process has not responded although it lives; 0 while it does."""
+        """Return for how many seconds the run's living process has not responded; 0 while it responds."""
         silent_s = time.time() - row.heartbeat
         stalled = row.status == "running" and silent_s > self._timings.silent_after and self._driver.here(row)
         return silent_s if stalled else 0.0
@@ -301,7 +301,7 @@ class ThreadEngine:
     def drive(self, run_id: str) -> None:
         """Drive a queued or lost run in the caller's thread to its end, pause or question; do nothing if it is running.
 
-        A run that cannot continue here, e.g. for want of a key, pauses with the reason.
+        A run that cannot continue here, e.g. without a key, pauses with the reason.
         """
         try:
             row, events = _load(self._store, run_id)
@@ -310,7 +310,7 @@ class ThreadEngine:
             try:
                 steps = self._continue(row, events, _resumption(row.id, events, by_itself=row.status == "running"))
             except ConfigError as error:
-                # E.g. its model is not installed here: a process that has it can resume the run.
+                # E.g. its model is not installed here: a process with it can resume the run.
                 if not events:  # of an earlier version, whose process died before the first one: it is found again
                     _log.warning("run %s cannot be reclaimed: %s", run_id, error)
                     return
@@ -334,7 +334,7 @@ def _load(store: Store, run_id: str) -> tuple[RunRow, list[Event]]:
 
 
 def _check_reply(row: RunRow, given: object) -> None:
-    """Raise `ConfigError` if a run waits and nothing is given, or the other way round."""
+    """Raise `ConfigError` if a waiting run gets no reply, or another run gets one."""
     if row.status == "waiting_input" and not given:
         raise ConfigError(f"run {row.id} waits for a reply to: {row.answer}")
     if given and row.status != "waiting_input":
@@ -353,7 +353,7 @@ def _resumption(run_id: str, events: list[Event], reply: str = "", *, by_itself:
 
 
 def _chain(saved: Sequence[Event], coming: Iterator[Event]) -> Iterator[Event]:
-    """Yield the saved events, then those to come."""
+    """Yield the saved events, then new ones."""
     yield from saved
     yield from coming
 
@@ -366,7 +366,7 @@ def new_id() -> str:
 def checked_question(question: str) -> str:
     """Return the question without surrounding space.  Raises `ConfigError` for an empty or very long one.
 
-    Bytes that were no text, and halves of characters, become the replacement character.
+    Undecodable bytes and lone surrogates become the replacement character.
     """
     question = question.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     question = without_nul(question, str).strip()

@@ -1,4 +1,4 @@
-"""Which runs of this home folder a living process drives, also one that stands still and sends no heartbeat."""
+"""Tell which runs of this home folder a living process drives, even one that sends no heartbeats."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _log = logging.getLogger(__name__)
 
 
 class Presence:
-    """Locked files, one for each run that is driven.  The system unlocks a file when its process ends, however it ends."""
+    """Locked files, one for each driven run.  The system unlocks a file when its process ends, however it ends."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @contextmanager
     def driving(self, run_id: str) -> Iterator[None]:
-        """Mark the run as driven by this process; without a lock, for want of disk, only its heartbeats tell."""
+        """Mark the run as driven by this process; if the disk has no room for a lock, only heartbeats tell."""
         file = self._locked(run_id)
         try:
             yield
@@ -55,7 +55,7 @@ class Presence:
 
     @contextmanager
     def _alone(self, fcntl: ModuleType) -> Iterator[None]:
-        """Wait until nobody else looks: of two that look at once, one would take the other for a process that drives."""
+        """Wait until no other process looks: of two looking at once, one would take the other for a driver."""
         folder = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)
@@ -70,7 +70,7 @@ class Presence:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             file = os.open(self._path(run_id), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            # Shared, so that it waits for nobody but a process that looks at the file at this moment.
+            # Shared, so that it waits only for a process that is looking at the file.
             fcntl.flock(file, fcntl.LOCK_SH)
         except OSError as error:
             _log.warning("run %s has no lock: %s", run_id, error)

@@ -64,14 +64,14 @@ class DbosQueue:
     def put(self, run_id: str) -> None:
         """Add a run that no process drives, unless it already waits in the queue.
 
-        If a worker has taken the run's entry, the entry is cancelled, because that worker has died or is about to finish.
+        If a worker has taken the run's entry, cancel it, because that worker has died or is about to finish.
         If the queue cannot be reached, or no worker has created it yet, this does nothing: the run is marked as queued,
         and workers add such runs later.
         """
         self._put(run_id, taken_s=0.0)
 
     def put_lost(self, run_id: str) -> None:
-        """Add a run whose worker seems to have died, unless a worker has taken it a moment ago."""
+        """Add a run whose worker seems to have died, unless a worker has just taken it."""
         self._put(run_id, taken_s=TAKEN_S)
 
     def _put(self, run_id: str, taken_s: float) -> None:
@@ -96,7 +96,7 @@ class DbosQueue:
                 if taken_s and (each.dequeued_at or 0) / 1000 > time.time() - taken_s:
                     return
                 client.cancel_workflow(each.workflow_id)
-        # Two processes that add the same run at the same time use the same id, which exists once.
+        # Processes that add a run at the same time use the same id, which exists once.
         client.enqueue(
             {
                 "workflow_name": WORK,
@@ -111,7 +111,7 @@ class DbosQueue:
 
 
 def enqueued(settings: Settings) -> set[tuple[str, str]]:
-    """Return user and run of every entry that waits; empty when the queue cannot be reached."""
+    """Return user and run of every waiting entry; empty when the queue cannot be reached."""
     try:
         client = _client(settings)
         if client is None:
@@ -147,7 +147,7 @@ def delete_ended(settings: Settings) -> None:
 def listen(settings: Settings, runs: int, take: Take) -> None:
     """Take entries in this process from now on, at most `runs` at once, each in a thread of its own.
 
-    Raises `ConfigError` or `StoreUnavailable` when the queue's database is unavailable now; later outages are waited out.
+    Raises `ConfigError` or `StoreUnavailable` when the queue's database is unavailable now; later outages are waited for.
     """
     extras.need("postgres", _QUEUE, "dbos")
     from dbos import DBOS, DBOSPortableJSONSerializer
@@ -159,7 +159,7 @@ def listen(settings: Settings, runs: int, take: Take) -> None:
         _create_file(settings.root / "queue.sqlite")
     else:
         with connected(pool(settings.database_url.get_secret_value())):
-            pass  # raises if it is unavailable, where DBOS would wait
+            pass  # raises if unavailable; DBOS would wait
     try:
         dbos = DBOS(
             config={
@@ -168,7 +168,7 @@ def listen(settings: Settings, runs: int, take: Take) -> None:
                 "dbos_system_schema": SCHEMA,
                 "application_version": VERSION,
                 "serializer": DBOSPortableJSONSerializer(),
-                # Unique, because DBOS restarts what another process with the same id has taken.
+                # Unique, because DBOS restarts the entries of a process with the same id.
                 "executor_id": f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}",
                 "use_listen_notify": False,
                 "enable_otlp": False,
@@ -202,7 +202,7 @@ def _limit(dbos: DBOS, runs: int) -> None:
     """Take at most `runs` entries at once in this process.
 
     DBOS stores the limits of a queue in its database, the same for all workers, and reads them before it looks for an
-    entry; this function overrides the limit per worker each time it is read.
+    entry; this overrides the limit per worker at each read.
     """
     system = dbos._sys_db
     read = system.get_queue
@@ -259,7 +259,7 @@ def _configure_logging() -> None:
 
 
 def _client(settings: Settings) -> DBOSClient | None:
-    """Return a client that adds and lists entries; None while no worker has created the queue."""
+    """Return a client that adds and lists entries; None until a worker creates the queue."""
     if settings.database_url is None and not (settings.root / "queue.sqlite").exists():
         return None
     return _client_of(_url(settings))
@@ -302,7 +302,7 @@ def _create_file(path: Path) -> None:
 
 
 def _unreachable() -> tuple[type[Exception], ...]:
-    """Return the exceptions for an unavailable database, or one without the tables of DBOS."""
+    """Return the exceptions for a database that is unavailable or lacks the tables of DBOS."""
     from sqlalchemy.exc import DBAPIError, TimeoutError
 
     return (DBAPIError, TimeoutError)

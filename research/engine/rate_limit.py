@@ -24,7 +24,7 @@ class Rate(Struct, frozen=True):
 
 
 def named_numbers(text: str) -> Iterator[tuple[str, str, float]]:
-    """Yield each part of a text such as `openai=60,anthropic=30`, its name, and its number, or not-a-number."""
+    """Yield each part of a text such as `openai=60,anthropic=30`, its name, and its number or NaN."""
     for part in filter(None, (each.strip() for each in text.split(","))):
         name, _, number = (each.strip() for each in part.partition("="))
         try:
@@ -56,7 +56,7 @@ def parse_rates(text: str, known: Collection[str] = ()) -> dict[str, float]:
 class RateLimiter:
     """Tells callers how long to wait before a request: `limiter("openai:NAME")` reserves a turn, and returns seconds.
 
-    Turns are stored in the store common to all users, which is opened for the first turn.
+    Turns are stored in the store common to all users, opened for the first turn.
     """
 
     def __init__(self, rates: Mapping[str, Rate], store: Callable[[], Leases], user: str = "") -> None:
@@ -67,7 +67,7 @@ class RateLimiter:
     def __call__(self, model: str, tokens: int = 0) -> float:
         """Reserve a request to the model with that many tokens; return the seconds to wait for it.
 
-        The first request waits for nothing; each further one waits until its tokens are due at the rate.
+        The first request does not wait; later ones wait until the rate allows their tokens.
         """
         kind = model.partition(":")[0]
         rate = self._rates.get(kind)

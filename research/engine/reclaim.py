@@ -16,7 +16,7 @@ from research.events.events import Event, Replied, Resumed, ToolFinished
 from research.store import RunRow, Store
 
 MAX_RECLAIMS = 3
-"""A run that was reclaimed this often without progress is not reclaimed again: it probably kills its process."""
+"""A run reclaimed this often without progress is not reclaimed again: it probably kills its process."""
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class Queue(Protocol):
     """Hands queued runs to workers, in this process or on another machine."""
 
     def put(self, run_id: str) -> None:
-        """Add a run; a run that is in the queue already stays there once."""
+        """Add a run, unless it is already in the queue."""
 
 
 class Reclaimer:
@@ -43,7 +43,7 @@ class Reclaimer:
         self._watching = False
         self._closed = threading.Event()
         self._given_up: dict[str, float] = {}
-        """Last heartbeat of each run that is not reclaimed any more, by id."""
+        """Last heartbeat of each run no longer reclaimed, by id."""
 
     def watch(self) -> None:
         """Reclaim lost runs from now on, in a background thread; with a queue, the workers do so instead."""
@@ -57,7 +57,7 @@ class Reclaimer:
         self._closed.set()
 
     def interrupted(self, row: RunRow) -> bool:
-        """Return whether a run marked as running goes on only if a user resumes it: its process has died."""
+        """Return whether a run marked as running continues only if a user resumes it: its process died."""
         silent = row.status == "running" and time.time() - row.heartbeat > self._timings.silent_after
         return silent and (not self._watching or row.id in self._given_up) and not self._driver.here(row)
 

@@ -1,6 +1,6 @@
-"""How far a judge can be trusted: its agreement with what people said of the same reports.
+"""Measure how far a judge can be trusted: its agreement with people on the same reports.
 
-Cohen's kappa (1960) compares the judge with the majority of the annotators, over what would be expected by chance;
+Cohen's kappa (1960) compares the judge with the majority of the annotators, corrected for chance;
 Krippendorff's alpha (2011, nominal data) says how far the annotators agree among themselves.
 """
 
@@ -24,7 +24,7 @@ from research.evaluation.statistics import RESAMPLES, SEED
 LABELS: Final = ("report", "reference", "tie")
 """Which of the two is better, as annotators write it."""
 ENOUGH: Final = 0.6
-"""Kappa from which a judge counts as reliable: "substantial" agreement (Landis and Koch 1977)."""
+"""Least kappa of a reliable judge: "substantial" agreement (Landis and Koch 1977)."""
 FEWEST: Final = 10
 """Reports that must be annotated before a judge counts as reliable."""
 
@@ -36,9 +36,9 @@ class Agreement(Struct, frozen=True):
     """Number of judged reports with an annotation."""
     annotators: int
     kappa: float | None
-    """Cohen's kappa of judge and majority; None where all labels are the same one, so that chance explains everything."""
+    """Cohen's kappa of judge and majority; None where all labels are equal, so that chance explains everything."""
     interval: tuple[float, float] | None
-    """95 %, by a bootstrap over the reports."""
+    """95 %, by bootstrap over the reports."""
     alpha: float | None
     """Krippendorff's alpha among the annotators; None with fewer than two on any report."""
 
@@ -68,7 +68,7 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def alpha(units: Sequence[Sequence[str]]) -> float | None:
-    """Return Krippendorff's alpha for nominal labels, of each unit by any number of raters; None if it is undefined."""
+    """Return Krippendorff's alpha for nominal labels, with any number of raters for each unit; None if undefined."""
     coincidences: defaultdict[tuple[str, str], float] = defaultdict(float)
     for labels in units:
         for one, other in permutations(labels, 2):
@@ -85,7 +85,7 @@ def alpha(units: Sequence[Sequence[str]]) -> float | None:
 
 
 def annotated(plan: Plan, rows: Mapping[str, Row], path: Path) -> dict[str, Row]:
-    """Return the rows that a table of annotations names, with what it says, by key.
+    """Return a table's annotations by the keys of the rows they name.
 
     Raises `ConfigError` that names the line and what is accepted.
     """
@@ -119,7 +119,7 @@ def _judged(row: Row) -> str:
 
 
 def _majority(labels: Iterable[str]) -> str:
-    """Return the label that most people gave; a tie if no label has more than every other."""
+    """Return the label that most people gave; a tie if no label leads."""
     (first, most), *rest = Counter(labels).most_common()
     return "tie" if rest and rest[0][1] == most else first
 

@@ -21,7 +21,7 @@ _TITLES = re.compile(r"(?:\s{0,9}^#{1,6} .{0,300}$)+", re.MULTILINE)
 
 
 def refused(view: RunView) -> bool:
-    """Return whether a run says of what was asked, or of a part of it, that it was not found."""
+    """Return whether a run says that what was asked, or a part of it, was not found."""
     return view.outcome == "no_evidence" or any(part.status == "not_found" for part in view.parts)
 
 
@@ -52,7 +52,7 @@ def _verdict(answer: str) -> str:
 
 
 def find(text: str, wanted: str) -> int | None:
-    """Return the position of some words, in any case and as whole words: `129` is not in `1,290` or in `129.5`."""
+    """Return the position of some words, in any letter case, as whole words: `129` is not in `1,290` or in `129.5`."""
     found = re.search(
         rf"(?<![^\W\u3400-\u9fff])(?<!\d[.,]){re.escape(wanted)}(?![^\W\u3400-\u9fff])(?![.,]\d)", text, re.IGNORECASE
     )

@@ -2,12 +2,13 @@
 
 Each pair of recipes bets against equality, question by question (Waudby-Smith and Ramdas, "Estimating means of bounded
 random variables by betting", JRSS B 86, 2024): the product of 1 + λd over differences d in [-1, 1] is a martingale when the
-mean is 0, for each λ in (-1, 1), and so is a mixture of them.  By Ville's inequality it ever exceeds 20 with a chance of at
-most 5 %.  Inverting the bet gives a confidence sequence: an interval that contains the mean at all times with 95 %.
+mean is 0, for each λ in (-1, 1), and so is a mixture of them.  By Ville's inequality it exceeds 20 at any time with
+probability at most 5 %.  Inverting the bet gives a confidence sequence: an interval that contains the mean at all times
+with 95 %.
 
 Many pairs are corrected by closed testing with averages (Vovk and Wang, "E-values: calibration, combination and
-applications", Annals of Statistics 49, 2021), where only those pairs can be equal at once that form groups of equal recipes
-(Shaffer, JASA 81, 1986).  For groups, the bets of a group are averaged, and then the groups.
+applications", Annals of Statistics 49, 2021), where pairs can be equal at once only if they form groups of equal
+recipes (Shaffer, JASA 81, 1986).  For groups, the bets of a group are averaged, and then the groups.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 LEVEL: Final = 0.95
 CERTAIN: Final = 20.0
-"""The e-value, 1 / (1 - LEVEL), from which a difference is certain."""
+"""The least e-value of a certain difference, 1 / (1 - LEVEL)."""
 GROUPED: Final = 10
 """Maximum number of recipes whose groupings are all enumerated; with more, the pairs are averaged as if any set of them
 could be equal."""
 _BETS: Final = (0.16, 0.24, 0.34, 0.46, 0.6, 0.76)
-"""λ; the best one for a difference of .15 between recipes that disagree on 4 of 10 questions is .38."""
+"""λ; for a difference of .15 between recipes that disagree on 4 of 10 questions, .38 is best."""
 _MOST: Final = 1e300
 
 
@@ -46,7 +47,7 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
 
 
 def growth(differences: Sequence[float]) -> float:
-    """Return by how much a question adds to the logarithm of the evidence, at the best bet so far."""
+    """Return how much a question adds to the log evidence, at the best bet so far."""
     import numpy as np
 
     seen = np.asarray(differences, dtype=np.float64)
@@ -77,7 +78,7 @@ def _lowest(differences: Sequence[float]) -> float:
 
 
 def adjusted(found: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
-    """Return the e-values of all pairs, each lowered so that a false one of any pair reaches `CERTAIN` with 5 % at most."""
+    """Return the e-values of all pairs, lowered so that the chance that any false one reaches `CERTAIN` is 5 % at most."""
     names = sorted({name for pair in found for name in pair})
     if not 2 < len(names) <= GROUPED or len(found) < len(names) * (len(names) - 1) // 2:
         return _any_set(found)
@@ -118,7 +119,7 @@ def _members(mask: int) -> list[int]:
 
 @lru_cache(maxsize=4)
 def _groupings(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return every way to group `n` recipes, as masks of the groups of two and more, and how many groups that are."""
+    """Return every way to group `n` recipes, as masks of the groups of two or more, and their number."""
     import numpy as np
 
     found = [some for some in _partitions((1 << n) - 1) if some]

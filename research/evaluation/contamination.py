@@ -1,4 +1,4 @@
-"""Contamination: tool results that are a copy of the dataset, so that a run may have read the answer there."""
+"""Contamination: tool results that copy the dataset, so that a run may have read the answer there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from research.types import Observation
 SHORTEST: Final = 12
 """Characters of the shortest question, and of the shortest canary, that can be recognised in a tool's result."""
 NEAR: Final = 400
-"""Characters after the question's text in which a copy of the dataset holds the answer."""
+"""Characters after the question within which a copy has the answer."""
 
 
 def can_leak(question: Question) -> bool:
@@ -22,7 +22,7 @@ def can_leak(question: Question) -> bool:
 
 
 def leaks(view: RunView, question: Question) -> tuple[str, ...]:
-    """Return the addresses of the sources that are a copy of the dataset, or the names of tools that returned one.
+    """Return the addresses of sources that copy the dataset, or the names of tools that returned one.
 
     A copy contains the dataset's canary, or the question's own text with an expected answer near it.
     """
@@ -37,7 +37,7 @@ def leaks(view: RunView, question: Question) -> tuple[str, ...]:
 
 
 def _places(seen: Observation, question: Question) -> list[str]:
-    """Return which sources of a result are the copy; the tool's name if none is by itself."""
+    """Return which sources of a result are the copy; the tool's name if no single source is."""
     sources = [each.url for each in seen.sources if _copies(f"{each.title} {each.quote}", question)]
     return sources or [seen.name]
 
@@ -64,5 +64,5 @@ def _answered(near: str, question: Question) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Return the text as it is compared: in lower case, without marks of quotation, each space once."""
+    """Normalise a text for comparison: lower case, no quotation marks, single spaces."""
     return " ".join(text.casefold().replace("\n> ", "\n").split())

@@ -90,7 +90,7 @@ def _written(home: Path, name: str, documents: Sequence[Document]) -> Corpus:
 
 
 def _file_name(key: str) -> str:
-    """Return the id as a file name, or its safe characters with a digest."""
+    """Return the id as a file name, or else its safe characters with a digest."""
     if _SAFE.fullmatch(key):
         return f"{key}.md"
     plain = re.sub(r"[^a-z0-9]+", "-", key.lower()).strip("-")[:40]

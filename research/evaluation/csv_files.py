@@ -1,6 +1,6 @@
 """Questions in a table: one row each, with the names of the fields in the first row.
 
-The delimiter is the one of comma, semicolon and tab that separates the first row into the most known fields.  Several
+The delimiter is the comma, semicolon or tab that splits the first row into the most known fields.  Several
 answers or documents in one cell are separated by `|`.
 """
 
@@ -24,7 +24,7 @@ _TRUTH: Final[Mapping[str, bool]] = {"true": True, "yes": True, "1": True, "fals
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a `.csv` or `.tsv` file by the names in its first row, without empty cells.  Raises `ConfigError`."""
+    """Return the rows of a `.csv` or `.tsv` file by the names in its first row, without blanks.  Raises `ConfigError`."""
     try:
         text = path.read_text("utf-8-sig")
         delimiter = max(",;\t", key=text.partition("\n")[0].count)

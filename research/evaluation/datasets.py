@@ -33,7 +33,7 @@ _FILES: Final[Mapping[str, str]] = {
     "almanac": "almanac/en",
     "almanac-zh": "almanac/zh",
 }
-"""By name of the dataset, the beginning of the paths of its files."""
+"""Maps a dataset's name to the start of its files' paths."""
 
 BUILT_IN: Final = tuple(_FILES)
 """Names of the datasets that need no file."""
@@ -50,7 +50,7 @@ def _built_in(name: str) -> Dataset:
 
 
 def load(name: str, split: str = "dev", sets: Sets | None = None) -> Dataset:
-    """Return one split of a built-in dataset, all of the dataset file at the path `name`, or a saved one of `sets`.
+    """Return a split of a built-in dataset, the whole file at the path `name`, or a saved set of `sets`.
 
     Raises `ConfigError` for an unknown split, and for a file that cannot be read or is malformed.
     """

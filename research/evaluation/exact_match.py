@@ -68,7 +68,7 @@ def _cut(text: str) -> list[str]:
 
 
 def _run_f1(said: Sequence[str], wanted: Sequence[str]) -> float:
-    """Return F1 by the longest run of pieces that both share."""
+    """Return F1 by the longest common run of pieces."""
     longest = SequenceMatcher(None, said, wanted, autojunk=False).find_longest_match()
     return _f1(longest.size, len(said), len(wanted))
 

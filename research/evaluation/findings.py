@@ -1,7 +1,7 @@
 """An evaluation as one HTML file: questions, method, tables, plots, transcripts, hashes, and the command that repeats it.
 
-There is no script, nothing is fetched, and a content security policy forbids both.  What a model, a tool or a dataset wrote
-is escaped text, and keys are masked.
+It has no script and fetches nothing; a content security policy forbids both. Texts of models, tools and datasets are
+escaped, and keys are masked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from research.store import RunLog
 from research.text import clip, one_line
 
 _SHOWN: Final[tuple[str, ...]] = ("right", "race", "f1", "evidence_recall", "citation_precision")
-"""Measures that are plotted, the most telling first; at most two."""
+"""Measures to plot, the most telling first; at most two."""
 _LONGEST: Final = 20_000
 """Characters of one text of a transcript."""
 _FEW: Final = 200
@@ -48,7 +48,7 @@ def findings(
     private: bool = False,
     version: str = "",
 ) -> str:
-    """Return the page.  `keys` are masked, beside anything in the form of a key; `version` is that of the workbench.
+    """Return the page.  `keys` are masked, as is anything that looks like a key; `version` is the workbench's.
 
     `private`: questions, answers and transcripts are left out, so that the page does not spread the dataset.
     """
@@ -78,7 +78,7 @@ def _tables(plan: Plan, found: Evaluation) -> str:
 def _plots(plan: Plan, found: Evaluation) -> str:
     known = list[str](name for name in _SHOWN if name in measured(found))[:2]
     if "citation_precision" in known:
-        known.append("citation_coverage")  # no rate without what it is a rate of
+        known.append("citation_coverage")  # no rate without its base
     drawn = []
     for name in known:
         figures = [(label(each), figure(found.rows[each.name], name)) for each in plan.candidates]

@@ -13,7 +13,7 @@ from research.workbench.worlds import PREFIX, name_of
 def frozen(bench: Workbench, wanted: str, evaluation: str, *, fresh: bool = False) -> str:
     """Return `Recipe.world` for `recorded:EVAL` or `recorded:RUN`.
 
-    An evaluation that has begun keeps the world that it began with, even if more was recorded since; not if it is `fresh`.
+    Unless it is `fresh`, an evaluation keeps the world that it began with, even if more was recorded since.
     Raises `ConfigError` for a world without runs.
     """
     name = wanted.removeprefix(PREFIX).strip()
@@ -30,7 +30,7 @@ def frozen(bench: Workbench, wanted: str, evaluation: str, *, fresh: bool = Fals
 
 
 def _recorded(bench: Workbench, name: str, evaluation: str) -> tuple[str, list[str]]:
-    """Return the name of what was recorded, and its runs: recipe by recipe, in the order of the questions."""
+    """Return the recording's name, and its runs: recipe by recipe, in the order of the questions."""
     saved = None if "/" in name else stored_plan(Records(bench.store, name))
     if saved is None:
         try:

@@ -1,4 +1,4 @@
-"""Tests of paired differences for a set of questions that was fixed in advance, and how they combine.
+"""Tests of paired differences for a question set fixed in advance, and how they combine.
 
 - McNemar's exact test (Psychometrika 12, 1947) for right and wrong; a sign-flip permutation test for other scores
   (Fisher 1935, The Design of Experiments, ch. 3).
@@ -17,7 +17,7 @@ from statistics import NormalDist, fmean, stdev
 LEVEL = 0.95
 """Level of every interval; 1 - LEVEL is the level of every test."""
 _EXACT = 14
-"""Maximum number of differences other than 0 whose sign flips are all counted; for more they are drawn."""
+"""Most nonzero differences whose sign flips are all counted; with more, flips are drawn."""
 _DRAWS = 20_000
 _SEED = 20_261_125
 
@@ -77,7 +77,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def cohen_h(first: float, second: float) -> float:
-    """Return the effect size of two shares; .2 is called small, .5 medium, .8 large."""
+    """Return the effect size of two shares; .2 is small, .5 medium, .8 large."""
     return 2 * asin(sqrt(first)) - 2 * asin(sqrt(second))
 
 

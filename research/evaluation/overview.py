@@ -1,8 +1,8 @@
 """Summarise an evaluation: which recipe is better, at what cost, and on which questions the recipes disagree.
 
-A difference counts as real if the evidence for it, corrected for all pairs, is certain however often one looks (`anytime`).
+A difference is real if its evidence, corrected for all pairs, is certain however often one looks (`anytime`).
 Measures without bounds, such as tokens, are compared by which recipe uses more on a question, and a bootstrap interval of
-the mean has to agree.  Beside the verdict there are the tests for a number of questions that was fixed in advance.
+the mean has to agree.  The tests for a fixed number of questions are given beside the verdict.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MANY: Final = 10_000
 """More questions than this are not suggested."""
 
 Verdict = Literal["real", "unsure", "equal"]
-"""`unsure`: certain if this were the only pair, but not among all of them."""
+"""`unsure`: certain as the only pair, but not among all pairs."""
 
 
 class Point(Struct, frozen=True):
@@ -47,7 +47,7 @@ class Point(Struct, frozen=True):
     tokens: Figure
     quality: Figure
     front: bool
-    """On the Pareto front: no other recipe is as good and as cheap, and better in one of the two.  Never an oracle."""
+    """On the Pareto front: no other recipe is as good and as cheap, and better in one.  Never an oracle."""
 
 
 class Pair(Struct, frozen=True):
@@ -62,14 +62,14 @@ class Pair(Struct, frozen=True):
     evidence: float
     """The e-value, corrected for all pairs; certain from 20 on (`anytime`)."""
     test: str
-    """`mcnemar` or `permutation`, which hold for a number of questions that was fixed in advance."""
+    """`mcnemar` or `permutation`, valid for a number of questions fixed in advance."""
     p: float
     p_holm: float
     """Corrected for all pairs."""
     effect: float | None
     """Cohen's h of two shares, otherwise d of the paired differences; None if these do not vary."""
     more_questions: int | None
-    """About how many more questions would make it certain; 0 if it is, None for more than `MANY`."""
+    """About how many more questions would make it certain; 0 if it is certain, None for over `MANY`."""
 
 
 def compared_names() -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def compared_names() -> tuple[str, ...]:
 
 
 def measured(found: Evaluation) -> list[str]:
-    """Return the `compared_names()` for which any row has a value."""
+    """Return the `compared_names()` that have a value in any row."""
     rows = [row for each in found.rows.values() for row in each]
     return [name for name in compared_names() if any(value(row, name) is not None for row in rows)]
 
@@ -172,7 +172,7 @@ def _bounded(measure: str, more: Sequence[float]) -> list[float]:
 
 
 def _difference(measure: str, more: Sequence[float]) -> Figure:
-    """Return the mean difference with an interval that holds at any time; for costs and counts, one of a bootstrap."""
+    """Return the mean difference with an interval that holds at any time; for costs and counts, a bootstrap interval."""
     if _is_bounded(measure, more):
         return Figure(fmean(more), anytime.interval(more) if len(more) > 1 else None, len(more))
     by = bootstrapped(more)
@@ -204,7 +204,7 @@ def disagree(rows: Sequence[Row]) -> bool:
 
 
 def by_question(plan: Plan, found: Evaluation) -> list[tuple[Question, dict[str, Row]]]:
-    """Return the questions that have rows, each with the row of its first trial by the recipe's name."""
+    """Return the questions that have rows, each with its first trial's row by recipe name."""
     rows = {name: {row.asked: row for row in reversed(each)} for name, each in found.rows.items()}
     pairs_of_rows = [
         (question, {name: each[question.digest] for name, each in rows.items() if question.digest in each})

@@ -94,7 +94,7 @@ def checked_judge(name: str, model: Model) -> Model:
 
 
 def race(judge: Model, question: str, report: str, reference: str, held: Egress) -> Judged:
-    """Judge a report against a reference, in both orders; `held` says whether the judge may be sent them.
+    """Judge a report against a reference, in both orders; `held` says whether the judge may see them.
 
     Raises `ProviderError` if the judge does not reply, and `StaysHere`.
     """
@@ -141,7 +141,7 @@ def price(model: Model, usage: Usage) -> float | None:
 def messages(question: str, reports: Sequence[str]) -> tuple[Message, ...]:
     """Return the request for one pair of reports.  A report cannot contain the fence that ends its quotation."""
     shown = [clip(report, SHOWN) for report in reports]
-    # No text can contain the digest of a text that contains it.
+    # The text cannot contain its own digest.
     fence = "=====" + hashlib.sha256(repr((question, shown)).encode("utf-8", "replace")).hexdigest()[:24] + "====="
     parts = [f"Question:\n{fence}\n{question}\n{fence}"]
     parts += [

@@ -37,8 +37,8 @@ class Plan(Struct, frozen=True):
     concurrency: int = 2
     """Maximum number of runs at once."""
     max_usd: float | None = None
-    """Cap on the cost of the whole evaluation.  A run starts only if its expected cost fits under it: its budget or,
-    without one, the cost of the most expensive row so far."""
+    """Cap on the cost of the whole evaluation.  A run starts only if its expected cost fits: its budget or, without
+    one, the cost of the dearest row so far."""
     judge: str = ""
     """Model that judges the reports, against the question's reference or else the first recipe's report."""
     fresh: bool = False
@@ -46,7 +46,7 @@ class Plan(Struct, frozen=True):
     trials: int = 1
     """How often each recipe is asked each question."""
     seed: int | None = None
-    """The seeds of the trials are made from it; None: none are sent, as in evaluations of earlier versions."""
+    """The trials' seeds are made from it; None: no seeds are sent, as in earlier versions."""
 
     @property
     def world(self) -> str:
@@ -87,7 +87,7 @@ R = TypeVar("R", Row, Mark)
 
 
 def check(bench: Workbench, plan: Plan) -> None:
-    """Raise `ConfigError` if a plan cannot be carried out.  Changes nothing."""
+    """Raise `ConfigError` if a plan cannot be carried out."""
     Records(bench.store, plan.name)
     names = [each.name for each in plan.candidates]
     if len({each.key for each in plan.candidates}) < len(names) or not names:
@@ -183,7 +183,7 @@ def results(plan: Plan, rows: Collection[Row], known: int = 0, reason: str = "")
 
 
 def count_left(plan: Plan, rows: Collection[R]) -> int:
-    """Return the number of rows that still have to be measured, or to be judged."""
+    """Return the number of rows still to be measured or judged."""
     measured, digests = _measured(rows), [question.digest for question in plan.questions]
     keys = [each.key for each in plan.candidates]
     missing = sum(

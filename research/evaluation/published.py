@@ -32,7 +32,7 @@ class Format(Struct, frozen=True):
 
     name: str
     columns: tuple[str, ...]
-    """In lower case; a file of this format has all of them."""
+    """Lower-case columns; a file of this format has all."""
     read: Callable[[Record, str], Question]
     """Reads a record, whose keys are in lower case; the second argument names it in errors."""
 
@@ -75,7 +75,7 @@ def _xbench(record: Record, where: str) -> Question:
 
 
 def _gaia(record: Record, where: str) -> Question:
-    hidden = str(record["final answer"]).strip() == "?"  # of the test split, whose answers are not published
+    hidden = str(record["final answer"]).strip() == "?"  # from the test split, whose answers are not published
     plain = {**record, "final answer": ""} if hidden else record
     kind = f"level {record['level']}".strip() if record.get("level") not in (None, "") else ""
     return _question(plain, where, "question", "final answer", key="task_id", kind=kind)
@@ -121,7 +121,7 @@ FORMATS: Final = (
     Format("DeepResearch Bench", ("id", "prompt", "topic", "language"), _deep_research_bench),
     Format("DeepResearch Bench reports", ("id", "prompt", "article"), _deep_research_bench),
 )
-"""The more telling columns come first: BrowseComp and SimpleQA share two."""
+"""More specific formats come first: BrowseComp and SimpleQA share two columns."""
 
 
 def _question(record: Record, where: str, asks: str, answer: str, *, key: str = "id", **more: Any) -> Question:
@@ -148,7 +148,7 @@ def _text(record: Record, column: str, where: str) -> str:
 
 
 def _decrypted(record: Record, columns: tuple[str, ...], key: bytes, where: str) -> Record:
-    """Return the record with these columns decrypted; a file that was decrypted before stays as it is."""
+    """Return the record with these columns decrypted; a file decrypted before is unchanged."""
     if not _BASE64.fullmatch(_text(record, columns[0], where)):
         return record
     plain = dict(record)
@@ -162,7 +162,7 @@ def _decrypted(record: Record, columns: tuple[str, ...], key: bytes, where: str)
 
 
 def _listed(given: Any) -> list[str]:
-    """Return a list that a table holds as the text of a Python list."""
+    """Return a list that a table holds as Python source."""
     if isinstance(given, list):
         return [str(each) for each in given]
     try:

@@ -1,8 +1,7 @@
 """Files of questions and of documents.
 
-Questions come one JSON object per line or one row of a CSV table, in this project's own form, as HotpotQA's distractor
-files and SQuAD-like files (CMRC 2018) are published, together with the passages that they contain, or in one of the formats
-of `published`.
+Questions come one JSON object per line or one row of a CSV table, in this project's own form, in that of HotpotQA's
+distractor files or SQuAD-like files (CMRC 2018), whose passages are read too, or in one of the formats of `published`.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def _questions(
 ) -> Iterator[Question]:
     """Yield the questions of a file.
 
-    Adds the documents found with them to `documents`, by id, and counts in `left_out` why records are not read.
+    Adds the documents found with them to `documents`, by id, and counts in `left_out` the reasons for skipping records.
     """
     known = published(records[0]) if records else None
     for number, record in enumerate(records, 1):

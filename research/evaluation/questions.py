@@ -29,7 +29,7 @@ class Question(Struct, frozen=True, omit_defaults=True):
     """Ids of the documents that a right answer needs."""
     kind: str = ""
     answerable: bool = True
-    """False when the documents do not contain the answer; an honest run says so."""
+    """False when the documents do not contain the answer; a right answer says so."""
     value: float | None = None
     """The answer as a number, if it is computed; any number within `tolerance` of it is right, too."""
     tolerance: float = NO_TOLERANCE
@@ -40,7 +40,7 @@ class Question(Struct, frozen=True, omit_defaults=True):
     reference: str = ""
     """A report to judge other reports against."""
     rubric: str = ""
-    """What a good report states, one line each after its weight, as DRACO has it; exported, and not scored."""
+    """What a good report states, one line each after its weight, as in DRACO; exported, not scored."""
     canary: str = ""
     """A text that marks the dataset; a source that contains it is a copy of the dataset."""
 
@@ -51,7 +51,7 @@ class Question(Struct, frozen=True, omit_defaults=True):
 
     @property
     def has_gold(self) -> bool:
-        """Whether an answer to it can be right or wrong."""
+        """Whether an answer can be right or wrong."""
         return bool(self.answers) or self.value is not None or not self.answerable
 
     @property
@@ -68,4 +68,4 @@ class Dataset(Struct, frozen=True):
     documents: tuple[Document, ...] | None = None
     """`Document.url` holds the document's id.  None if the dataset has no documents of its own."""
     notes: tuple[str, ...] = ()
-    """What of its file is left out, and why."""
+    """Records of its file left out, and why."""

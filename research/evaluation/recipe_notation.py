@@ -21,7 +21,7 @@ class Candidate(Struct, frozen=True):
     """A recipe that takes part in an evaluation."""
 
     name: str
-    """The text it was parsed from; labels its figures."""
+    """The parsed text; labels its figures."""
     recipe: Recipe
 
     @property
@@ -43,7 +43,7 @@ class Candidate(Struct, frozen=True):
     def asked(self, question: Question) -> Recipe:
         """Return the recipe for one question.
 
-        An oracle is given the gold answer; for a question without one it is no oracle.
+        An oracle is given the gold answer, if the question has one.
         """
         oracle = self._oracle
         if oracle is None:
@@ -91,7 +91,7 @@ def candidate(bench: Workbench, text: str, **common: Any) -> Candidate:
     context, more = _options("context", second, text)
     arguments = {**common, "options": {**options, **more}}
     if arguments.get("tools") is None:
-        arguments["tools"] = defaults.TOOLS  # not those that tables add: results of the same recipe stay comparable
+        arguments["tools"] = defaults.TOOLS  # without those of tables, so that results of a recipe stay comparable
     if model:
         arguments["model"] = model
     try:

@@ -41,15 +41,15 @@ class Row(Struct, frozen=True, omit_defaults=True):
     """None if the price is unknown."""
     seconds: float = 0.0
     judge: str = ""
-    """The model that judged the report; empty until it has."""
+    """The model that judged the report; empty until then."""
     judge_usd: float | None = 0.0
     """Cost of judging; None if the price is unknown."""
     trial: int = 0
     """Which repetition of the question, from 0."""
     annotations: dict[str, str] = {}
-    """What people said of the report and what it was judged against, by annotator: `report`, `reference` or `tie` is better."""
+    """By annotator, which is better, the report or what it was judged against: `report`, `reference` or `tie`."""
     seed: int | None = None
-    """Sent to services that take one; None if none was."""
+    """Seed sent to services that take one; None: not sent."""
     leaks: tuple[str, ...] = ()
     """Addresses of the sources, or names of the tools, whose results are a copy of the dataset (`leaks`)."""
 
@@ -64,7 +64,7 @@ class Row(Struct, frozen=True, omit_defaults=True):
 
 
 class Mark(Struct, frozen=True):
-    """The fields of a row that tell its progress, decoded without the rest."""
+    """The fields of a row that tell its progress, for decoding only these."""
 
     recipe: str
     asked: str
@@ -94,7 +94,7 @@ class Records:
         return f"{EVALUATED}{self.name}"
 
     def plan(self) -> bytes | None:
-        """Return what `keep_plan` stored last."""
+        """Return the plan that `keep_plan` stored last."""
         return next(iter(self._keeper.values("evaluation", f"{self.name}/")), None)
 
     def keep_plan(self, body: bytes) -> None:

@@ -354,7 +354,7 @@ def total(rows: Sequence[Row], measure: str) -> int | None:
 
 
 def _citations(rows: Sequence[Row]) -> dict[str, int] | None:
-    """Return how many statements are cited, decided and supported; None for rows of versions that did not count them."""
+    """Return how many statements are cited, decided and supported; None for rows of versions without the counts."""
     counted = [row for row in rows if row.scores.cited_statements is not None]
     if not counted:
         return None
@@ -367,13 +367,13 @@ def _citations(rows: Sequence[Row]) -> dict[str, int] | None:
 
 
 def _decided(rows: Sequence[Row], name: str) -> str:
-    """Return the counts behind the share of citations decided: ` (11 of 40 decided, 10 hold)`; empty beside other measures."""
+    """Return the counts behind the share of decided citations: ` (11 of 40 decided, 10 hold)`; empty for other measures."""
     counts = _citations(rows) if name == "citation_coverage" else None
     return f" ({counts['decided']:,} of {counts['cited']:,} decided, {counts['hold']:,} hold)" if counts else ""
 
 
 def _world(plan: Plan, found: Evaluation) -> list[str]:
-    """Say in which world the recipes worked, and how often each made a call that is not recorded."""
+    """Say in which world the recipes worked, and how often each made an unrecorded call."""
     if not plan.world:
         return []
     words = f"Recorded world: the tool results of {plain(name_of(plan.world))} ({plan.world.rpartition('@')[2]})"

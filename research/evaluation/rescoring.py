@@ -25,7 +25,7 @@ class Rescored(Struct, frozen=True):
     scored: int
     """Number of rows that were scored."""
     gone: tuple[str, ...]
-    """Ids of runs that were deleted; their rows keep the scores that they had."""
+    """Ids of runs that were deleted; their rows keep their scores."""
 
 
 def saved(bench: Workbench, name: str) -> tuple[Plan, Records, dict[str, Row]]:
@@ -59,7 +59,7 @@ def rescore(bench: Workbench, name: str, scorers: Sequence[str] = ()) -> Rescore
 
 
 def _merged(before: Scores, fresh: Scores, wanted: Sequence[str]) -> Scores:
-    """Return the earlier scores with those of the wanted scorers in their place."""
+    """Return the earlier scores, with those of the wanted scorers replaced."""
     own = {name: value for name, value in msgspec.structs.asdict(fresh).items() if name in wanted and name in OWN}
     others = {name: value for name, value in before.extra.items() if name not in wanted}
     return replace(before, **own, extra=others | fresh.extra)

@@ -21,7 +21,7 @@ from research.store import RunLog
 from research.text import cell
 
 Texts = Callable[[Row], RunView | None]
-"""Returns the run of a row, as `view_of` does."""
+"""Returns the run of a row, like `view_of`."""
 _TEXTS: Final = (
     "id",
     "kind",
@@ -42,7 +42,7 @@ def texts_of(store: RunLog) -> Texts:
 
 
 def view_of(store: RunLog, row: Row) -> RunView | None:
-    """Return the run of a row; None if it was deleted, which leaves its row."""
+    """Return the run of a row; None if the run was deleted."""
     try:
         store.run(row.run)
     except ConfigError:

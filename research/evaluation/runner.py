@@ -61,7 +61,7 @@ def evaluate(
 def carry_out(
     bench: Workbench, plan: Plan, watch: Watch = lambda *_: None, stop: threading.Event | None = None
 ) -> Evaluation:
-    """Run what is missing of a stored plan, and return all results.
+    """Run the missing rows of a stored plan, and return all results.
 
     `stop` pauses the active runs; the next call resumes them.  Raises `ConfigError` for a run's recipe.
     """
@@ -177,7 +177,7 @@ class _Runner:
             self.bench.engine.start(question.question, recipe, run_id)
             return
         if found.status not in (*ENDED, "waiting_input"):
-            with suppress(ConfigError):  # another process holds or just reclaimed it
+            with suppress(ConfigError):  # another process holds it or has just reclaimed it
                 self.bench.engine.resume(run_id)
 
     def _ended(self, run_id: str) -> RunView | None:
@@ -193,14 +193,14 @@ class _Runner:
             if status in ENDED or status == "waiting_input":
                 events = self.bench.store.events(run_id)
                 if status == "waiting_input" and isinstance(events[-1], WaitingForUser) and events[-1].site:
-                    self.bench.engine.resume(run_id, "no")  # nobody is there to consent
+                    self.bench.engine.resume(run_id, "no")  # there is no one to consent
                     continue
                 return fold(events)
             if self.stop.is_set() and not pausing:
                 pausing = True
                 with suppress(ConfigError):  # it has just ended
                     self.bench.engine.pause(run_id)
-            elif over:  # another process works on it; if that one dies, the run resumes here
+            elif over:  # another process works on it; if that dies, the run resumes here
                 time.sleep(LOOK_S)
                 with suppress(ConfigError):
                     self.bench.engine.resume(run_id)

@@ -1,8 +1,8 @@
-"""The scorers: what the answer and the report of one run are worth.  Each is a function `(run, question)`.
+"""The scorers, which rate the answer and the report of a run.  Each is a function `(run, question)`.
 
-Citations are counted as in FACT (DeepResearch Bench, Du et al. 2025, arXiv:2506.11763): the pairs of statement and source
-that the source supports, out of all pairs; a report without citations has no precision.  The verdicts are the run's own
-(`research.citations`), so they do not depend on the model.
+Citations are counted as in FACT (DeepResearch Bench, Du et al. 2025, arXiv:2506.11763): the pairs of statement and
+source in which the source supports the statement, out of all pairs; a report without citations has no precision.  The
+verdicts are the run's own (`research.citations`), so they do not depend on the model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CITED = 5
 """Sources that count as evidence, in the order of citation.  Without this limit, citing everything would score best."""
 
 OTHER_LIMITS: Final = ("rounds", "loop", "tool_errors", "needs_input", "failed")
-"""Outcomes of runs that something else than the budget ended."""
+"""Outcomes of runs not ended by the budget."""
 
 Names = Callable[[Source], Collection[str]]
 """Returns the ids under which a dataset may know a source."""
@@ -40,7 +40,7 @@ class FinishedRun(Struct, frozen=True):
 
     @property
     def answer(self) -> str:
-        """The short answer or, if the run has none, the answer without citation marks; empty if the run does not answer."""
+        """The short answer or, if the run has none, the answer without citation marks; empty without an answer."""
         if self.view.outcome in answers.UNANSWERED:
             return ""
         return self.view.short or without_marks(self.view.answer)
@@ -53,7 +53,7 @@ class FinishedRun(Struct, frozen=True):
         return float(sum(each.world in what for each in seen))
 
     def share_of(self, gold: Sequence[str], sources: Sequence[Source]) -> float | None:
-        """Return the share of gold documents that are among the sources; None without gold documents."""
+        """Return the share of gold documents among the sources; None without gold documents."""
         if not gold:
             return None
         known = {name for source in sources for name in self.names(source)}
@@ -63,8 +63,8 @@ class FinishedRun(Struct, frozen=True):
 class Scores(Struct, frozen=True, omit_defaults=True):
     """The scores of one run, one field per scorer and one for the judge.
 
-    Each is from 0 to 1, except `effective_citations`, `cited_statements`, `diverged`, `played` and `budget_spent`.  None means
-    that the question does not call for the measure.
+    Each is from 0 to 1, except `effective_citations`, `cited_statements`, `diverged`, `played` and `budget_spent`.
+    None: the measure does not apply to the question.
     """
 
     exact_match: float | None = None
@@ -90,7 +90,7 @@ class Scores(Struct, frozen=True, omit_defaults=True):
     budget_spent: float | None = None
     budget_unspent: float | None = None
     race: float | None = None
-    """The judge's points for the report, as a share of those for report and reference together."""
+    """The judge's points for the report, as a share of the points of report and reference."""
     extra: dict[str, float] = {}
     """Scores of plug-ins, by name."""
 
@@ -162,7 +162,7 @@ def no_answer(run: FinishedRun, question: Question) -> float | None:
 
 @scorer("Contains")
 def contains(run: FinishedRun, question: Question) -> float | None:
-    """1 if a gold answer appears anywhere in the answer, as whole words in any case."""
+    """1 if a gold answer appears anywhere in the answer, as whole words in any letter case."""
     if not question.answerable or not question.answers:
         return None
     said = "" if answers.silent(run.view) else f"{run.view.short}\n{without_marks(run.view.answer)}"

@@ -1,4 +1,4 @@
-"""Evaluations in the background of a server: a page starts, stops and resumes them, and may close meanwhile.
+"""Evaluations in the background of a server: a page starts, stops and resumes them, and may close.
 
 Progress is read from the store, so that every page and every process sees the same.
 """
@@ -34,12 +34,12 @@ from research.workbench.workbench import Workbench
 
 
 class Progress(Struct, frozen=True):
-    """A stored evaluation and how far it is."""
+    """A stored evaluation and its progress."""
 
     saved: StoredEvaluation
     found: Evaluation
     at_work: tuple[Row, ...]
-    """Rows whose runs have started and are not measured yet."""
+    """Rows whose runs have started but are not measured yet."""
 
     @property
     def total(self) -> int:
@@ -89,7 +89,7 @@ class Job(threading.Thread):
             self.error = str(error)
 
     def remaining(self, left: int) -> float | None:
-        """Return the seconds that `left` rows take at the pace so far; None before the first row is measured."""
+        """Return the seconds that `left` rows take at the current pace; None before the first measured row."""
         return (time.time() - self._asking) / self._measured * left if self._measured else None
 
     def _count(self, *_: object) -> None:
@@ -150,7 +150,7 @@ class Evaluations:
         return records.name
 
     def resume(self, name: str, max_usd: float | None = None) -> None:
-        """Run the rows that are left; `max_usd` is the new cap on the whole.  Raises `ConfigError`."""
+        """Run the rows that are left; `max_usd` is the new total cap.  Raises `ConfigError`."""
         records = Records(self._bench.store, name)
         self._begin(replace(known_plan(records).plan, max_usd=max_usd), records)
 
@@ -163,7 +163,7 @@ class Evaluations:
     def forget(self, name: str) -> Callable[[], None]:
         """Delete an evaluation and its rows, but not its runs, and return a function that restores them.
 
-        Raises `ConfigError` while it is running, and if it is gone already.
+        Raises `ConfigError` while it is running, or if it is already gone.
         """
         with self._lock:
             if self.working(name):

@@ -72,7 +72,7 @@ class Sets:
     def add(self, name: str, dataset: Dataset, note: str) -> Version:
         """Add questions and documents to a set, or make it, and return the new version.
 
-        A question with the id or the words of an earlier one replaces it, unless only that one has an answer.  Raises
+        A question replaces an earlier one with its id or words, unless only the earlier one has an answer.  Raises
         `ConfigError` for a name that is not allowed.
         """
         name = checked_name(name)
@@ -105,7 +105,7 @@ class Sets:
 
 
 def checked_name(name: str) -> str:
-    """Return the name of a set with each space once.  Raises `ConfigError` for a name that is not allowed."""
+    """Return the name of a set with single spaces.  Raises `ConfigError` for a name that is not allowed."""
     name = " ".join(name.split())
     if not 0 < len(name) <= _LONGEST or not name.isprintable() or set(name) & set("/@\\"):
         raise ConfigError(f"set name {name[:80]!r}: use 1 to {_LONGEST} printable characters without / @ and \\")
@@ -113,7 +113,7 @@ def checked_name(name: str) -> str:
 
 
 def from_run(question: str, answers: Sequence[str] = (), *, answerable: bool = True) -> Question:
-    """Return the question of a run for a set.  Raises `ConfigError` for one that has answers and is not answerable."""
+    """Return the question of a run for a set.  Raises `ConfigError` if it has answers but is not answerable."""
     known = tuple(dict.fromkeys(text for each in answers if (text := each.strip())))
     if known and not answerable:
         raise ConfigError("give the expected answers, or say that there is none, not both")
@@ -122,7 +122,7 @@ def from_run(question: str, answers: Sequence[str] = (), *, answerable: bool = T
 
 
 def _merged(before: Sequence[Question], new: Sequence[Question]) -> tuple[Question, ...]:
-    """Return the questions with the new ones in the place of those that they replace, and then the others."""
+    """Return the questions with replaced ones in place, and then the other new ones."""
     found = list(before)
     for question in new:
         places = [
@@ -131,7 +131,7 @@ def _merged(before: Sequence[Question], new: Sequence[Question]) -> tuple[Questi
             if each.id == question.id or _words(each.question) == _words(question.question)
         ]
         if places and found[places[0]].has_gold and not question.has_gold:
-            continue  # a question without an answer takes none away
+            continue  # a question without an answer does not remove one
         if places:
             found[places[0]] = replace(question, id=found[places[0]].id)
             found = [each for place, each in enumerate(found) if place not in places[1:]]

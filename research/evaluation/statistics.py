@@ -1,7 +1,7 @@
 """Means with bootstrap intervals, and paired differences between recipes.
 
 The percentile bootstrap over questions (Efron and Tibshirani 1993, ch. 13) is seeded: the same rows give the same figures.
-A question is one value, however many trials it has: the mean of its trials, so that intervals are clustered by question.
+Each question is one value, the mean of its trials, so that intervals are clustered by question.
 Shares, where each question is 0 or 1, have Wilson's interval.
 """
 
@@ -62,7 +62,7 @@ COSTS: Final = ("prompt_tokens", "completion_tokens", "cost_usd", "seconds")
 TOKENS: Final = "tokens"
 """Name of the sum of prompt and completion tokens."""
 UNBOUNDED: Final = ("effective_citations", "cited_statements", "diverged", "played", "budget_spent", TOKENS, *COSTS)
-"""What may exceed 1, and is no share even where every value is 0."""
+"""Measures that may exceed 1: not shares, even if every value is 0."""
 
 
 def summary(rows: Sequence[Row]) -> Summary:
@@ -110,7 +110,7 @@ def bootstrapped(values: Sequence[float]) -> Figure | None:
 
 
 def percentile(values: Sequence[float], share: float) -> Figure | None:
-    """Return the value that `share` per cent of the values do not exceed."""
+    """Return the percentile `share` of the values."""
     import numpy as np
 
     return _figure(values, lambda drawn: np.percentile(drawn, share, axis=-1))

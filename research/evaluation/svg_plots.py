@@ -15,7 +15,7 @@ _NAME = 50
 
 
 def bars(bars: Sequence[tuple[str, Figure]], title: str) -> str:
-    """Return the value of each recipe, given with its name, and its interval, on one scale from 0."""
+    """Plot the value of each named recipe with its interval, on one scale from 0."""
     if not bars:
         return ""
     most = max([1.0, *(max(each.mean, *(each.interval or (0.0,))) for _, each in bars)])
@@ -42,7 +42,7 @@ def bars(bars: Sequence[tuple[str, Figure]], title: str) -> str:
 
 
 def scatter(points: Sequence[Point], title: str) -> str:
-    """Return quality against tokens per question; the Pareto front has another colour."""
+    """Plot quality against tokens per question; the Pareto front has another colour."""
     if len(points) < 2:
         return ""
     height, foot = 300, 40

@@ -1,4 +1,4 @@
-"""What several trials of each question tell: how steady a recipe is, and whether one of k trials, or all of them, is right."""
+"""What several trials per question tell: how steady a recipe is, and how often one or all of k trials are right."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def seed_of(seed: int | None, question: Question, trial: int) -> int | None:
-    """Return the seed of one trial, below 2³¹: the same for all recipes, another one for each question and trial."""
+    """Return the seed of one trial, below 2³¹: equal for all recipes, different for each question and trial."""
     if seed is None:
         return None
     words = f"{seed}/{question.digest}/{trial}".encode()
@@ -29,7 +29,7 @@ class Trials(Struct, frozen=True):
     """The trials of one recipe, by the measure `right`; over questions that have at least two."""
 
     trials: int
-    """The smallest number of trials that any of these questions has."""
+    """The smallest number of trials of any of these questions."""
     pass_at: dict[int, Figure | None]
     """By k: the chance that at least one of k trials is right (pass@k)."""
     pass_all: dict[int, Figure | None]
@@ -39,7 +39,7 @@ class Trials(Struct, frozen=True):
 
 
 def trials(rows: Sequence[Row]) -> Trials | None:
-    """Return what the trials tell; None if no question has two that are right or wrong."""
+    """Return what the trials tell; None if no question has two scored trials."""
     found: dict[str, list[float]] = {}
     for row in rows:
         if row.scores.right is not None:

@@ -1,4 +1,4 @@
-"""What an audit knows: the report that was given, its statements with verdicts, its sources with the state of their links."""
+"""What an audit knows: the given report, its statements with verdicts, its sources with the state of their links."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LinkState = Literal[
 ]
 """What became of a source, apart from any verdict.
 
-`other_work`: the address leads to another work than the one that is cited.  `refused`: the workbench does not open such
+`other_work`: the address leads to a work other than the cited one.  `refused`: the workbench does not open such
 an address.  `not_found`: it has no address, and no document of the user's has its title.  `not_listed`: the report cites a
-number or name that its reference list lacks.  `not_asked`: the budget ended before.
+number or name that its reference list lacks.  `not_asked`: the budget ended first.
 """
 READ: tuple[LinkState, ...] = ("reachable", "redirected")
-"""States of sources that statements are compared with."""
+"""States of sources usable for comparison."""
 
 TrialVerdict = Literal[
     "supported", "calculated", "partial", "contradicted", "unsupported", "unverified", "not_checkable", "no_source"
@@ -47,9 +47,9 @@ class Given(Struct, frozen=True, omit_defaults=True):
     address: str = ""
     """Where it was read: a web address or the name of a file; empty if it was pasted."""
     chosen: dict[int, str] = {}
-    """Addresses of the documents that the user says are meant, by the number of the source."""
+    """Addresses of the documents that the user says are meant, by source number."""
     again: tuple[int, ...] = ()
-    """The statements, by number, that are looked for in any source; empty: all are checked against what they cite."""
+    """Numbers of the statements looked for in any source; empty: all are checked against what they cite."""
 
 
 class AuditedSource(Struct, frozen=True, omit_defaults=True):
@@ -63,7 +63,7 @@ class AuditedSource(Struct, frozen=True, omit_defaults=True):
     state: LinkState = "not_asked"
     reason: str = ""
     found_url: str = ""
-    """Where it was read, if that is another address."""
+    """The address read, if another one."""
     found_title: str = ""
     cited: int = 0
     """Number of statements that cite it."""
@@ -99,7 +99,7 @@ class AuditedStatement(Struct, frozen=True, omit_defaults=True):
     opinions: tuple[Opinion, ...] = ()
     """What each source says, if they differ."""
     found: int = 0
-    """The source in the run's report that was found for it, if it cites none; else 0."""
+    """The source found for it in the run's report, if it cites none; else 0."""
 
 
 class Miscount(Struct, frozen=True):

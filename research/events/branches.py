@@ -1,8 +1,8 @@
 """The rounds of a run that works in branches, and what each branch wrote.
 
-Usually the main agent takes the steps, and its rounds are the run's.  Where only sub-agents take steps, the rounds of
-agents that work side by side count as the same rounds of the run, an agent that starts after others ended continues their
-count, and what the main agent does between or after them is one more round.
+Usually the main agent takes the steps, and its rounds are the run's.  Where only sub-agents take steps, parallel agents
+share rounds of the run, an agent that starts after others ended continues their count, and the main agent's work
+between or after them is one more round.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _STEPS = frozenset({"act", "plan", "solve", "outline", "research"})
 
 @derived
 def step_purposes() -> frozenset[str]:
-    """Return the purposes of the requests that are made as steps; of saved ones the event says it (`is_step`)."""
+    """Return the purposes of requests that are steps; saved events say so themselves (`is_step`)."""
     return frozenset({"act", *(purpose for entry in plugins.framework.all() for purpose in entry.steps)})
 
 
 def is_step(event: e.Asked) -> bool:
-    """Return whether a request takes an agent a step further, whatever plug-ins are installed today."""
+    """Return whether a request is a step, whatever plug-ins are now installed."""
     return event.purpose in _STEPS if event.step is None else event.step
 
 
@@ -53,7 +53,7 @@ class Branch:
 
     @property
     def text(self) -> str:
-        """Return the answer above the last report, as far as they exist."""
+        """Return the answer above the last report; either may be missing."""
         report = self.reports[-1][1] if self.reports else ""
         return report if self.answer in report else "\n\n".join(filter(None, [self.answer, report]))
 
@@ -67,11 +67,11 @@ class Branches:
     parallel: bool | None = None
     """Whether only sub-agents take steps; None before the first step."""
     _at: dict[str, int] = field(default_factory=dict)
-    """The round of the run that each agent is in."""
+    """Each agent's current round of the run."""
     _most: int = 0
     """The latest of them."""
     _ended: int = 0
-    """The latest that a sub-agent has ended in."""
+    """The latest round in which a sub-agent ended."""
 
     def apply(self, event: e.Event) -> int:
         """Take the next event and return the run's round that it belongs to; 0 before the first."""
@@ -114,7 +114,7 @@ class Branches:
 
 
 def first_rounds(events: Iterable[e.Event], number: int) -> list[e.Event]:
-    """Return the events up to the end of the run's round `number`; of branches that ran on, those of these rounds.
+    """Return the events up to the end of the run's round `number`; of branches that ran on, only these rounds.
 
     The finished report and its check belong to no round.
     """
@@ -130,5 +130,5 @@ def first_rounds(events: Iterable[e.Event], number: int) -> list[e.Event]:
         elif branches.parallel is False:
             break
         elif isinstance(event, e.Paused | e.Resumed):
-            pauses.append(event)  # they belong to all branches, so they count if any of these goes on within its rounds
+            pauses.append(event)  # they belong to all branches, so they count if any branch goes on within its rounds
     return found

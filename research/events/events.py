@@ -28,11 +28,11 @@ class PlanItem(Struct, frozen=True, omit_defaults=True):
 
     question: str
     sources: tuple[str, ...] = ()
-    """The sources to look in; empty: all that the run searches."""
+    """The sources to look in; empty: all that the run has."""
 
 
 class Forecast(Struct, frozen=True, omit_defaults=True):
-    """What a run is expected to take: the least and the most of each."""
+    """What a run is expected to take, each as a minimum and maximum."""
 
     calls: tuple[float, float]
     """Requests to models."""
@@ -40,7 +40,7 @@ class Forecast(Struct, frozen=True, omit_defaults=True):
     usd: tuple[float, float] | None = None
     """None if a price is unknown."""
     line: str = ""
-    """All of it in a line."""
+    """The estimate in one line."""
 
 
 class Base(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=True):
@@ -61,7 +61,7 @@ class Exchange(Struct, frozen=True):
 
 
 class Earlier(Struct, frozen=True, omit_defaults=True):
-    """What a follow-up inherits from earlier runs; it does not read those runs themselves."""
+    """What a follow-up inherits from earlier runs, which it does not read itself."""
 
     exchanges: tuple[Exchange, ...]
     """Oldest first."""
@@ -102,7 +102,7 @@ class Asked(Base, frozen=True):
     rounds_shown: int = 0
     """Rounds of this agent whose observations are in the prompt."""
     rounds_so_far: int = 0
-    """Rounds it has completed; those not shown were dropped or summarised."""
+    """Rounds completed; those not shown were dropped or summarised."""
     window: int = 0
     """Largest prompt that the strategy or the model allows, in tokens; 0 if unknown."""
     role: str = ""
@@ -120,7 +120,7 @@ class Streamed(Base, frozen=True):
 
 
 class Withdrawn(Base, frozen=True):
-    """A request failed and is retried; what it has streamed is discarded."""
+    """A request failed and is retried; its streamed text is discarded."""
 
     ask: int
     error: str
@@ -145,7 +145,7 @@ class Replied(Base, frozen=True):
 
 
 class Forwarded(Base, frozen=True):
-    """A request of another program's agent, as it is sent on to the endpoint once this is saved.
+    """A request of another program's agent, sent on to the endpoint once saved.
 
     Its messages are the first `keep` of this agent's previous request, then `items`; a `head` of None is the previous one.
     """
@@ -158,11 +158,11 @@ class Forwarded(Base, frozen=True):
     """The body without its messages."""
     keep: int = 0
     items: tuple[Any, ...] = ()
-    """Messages as the body has them."""
+    """Messages as in the body."""
 
 
 class Returned(Base, frozen=True):
-    """The endpoint's answer, byte for byte; saved before the agent gets its end."""
+    """The endpoint's answer, byte for byte; saved before the agent gets its last byte."""
 
     ask: int
     status: int
@@ -198,7 +198,7 @@ class Recalled(Base, frozen=True):
 
     query: str
     observation: Observation
-    """When not ok, its text says why the memory could not be searched."""
+    """If not ok, its text says why the search failed."""
 
 
 class Remembered(Base, frozen=True):
@@ -215,7 +215,7 @@ class ReportUpdated(Base, frozen=True):
 
     report: str
     citations: tuple[Citation, ...] = ()
-    """The verdicts known so far: those of the rules, and of the judge if it has read the same statement before."""
+    """The verdicts known so far: those of the rules, and the judge's on statements read before."""
 
 
 class ReportEdited(ReportUpdated, frozen=True, kw_only=True):
@@ -232,7 +232,7 @@ class Concluding(Base, frozen=True):
 
 
 class Audited(Base, frozen=True):
-    """More of a report was checked: sources that were looked for, and statements that were judged."""
+    """More of a report was checked: sources looked for, and statements judged."""
 
     statements: tuple[AuditedStatement, ...] = ()
     sources: tuple[AuditedSource, ...] = ()
@@ -260,7 +260,7 @@ class WaitingForUser(Base, frozen=True):
 
     prompt: str
     site: str = ""
-    """The site whose further pages the user may allow with yes; empty for a question of the agent's own."""
+    """The site that the user may allow with yes; empty for the agent's own question."""
     plan: bool = False
     """Whether the run waits for `PlanApproved`, not for a reply."""
     sent: tuple[Sent, ...] = ()
@@ -300,7 +300,7 @@ class Resumed(Base, frozen=True):
     by_itself: bool = False
     """Whether the run was reclaimed after its process died, rather than resumed by a user."""
     adopts: bool = False
-    """Whether the rounds before this event were made with another recipe or edited: then they are only transcript, and
+    """Whether the rounds before this event were made with another recipe or edited: then they are transcript only, and
     their requests are not replayed."""
 
 
@@ -322,9 +322,9 @@ class RunFinished(Base, frozen=True):
     uncited: tuple[str, ...] = ()
     """Sentences that state a fact without a citation."""
     removed: tuple[str, ...] = ()
-    """Urls that the model wrote without having seen them, and that were removed from its text."""
+    """Urls that the model wrote without having seen them; removed from its text."""
     short: str = ""
-    """The answer in one line, if the question has one: a name, a figure with its unit and year, yes or no."""
+    """The answer in one line, if there is one: a name, a figure with unit and year, yes or no."""
     parts: tuple[Part, ...] = ()
     """What the question asks for; empty in runs of earlier versions."""
     plan: tuple[Part, ...] = ()
@@ -382,5 +382,5 @@ def decode(line: bytes | str) -> Event:
     except RecursionError:
         raise ConfigError("not an event of a run: too many objects within objects") from None
     except (msgspec.DecodeError, UnicodeError) as error:
-        # It quotes what is wrong, however long that is.
+        # It quotes the input, which may be long.
         raise ConfigError(clip(f"not an event of a run: {error}", 300)) from error

@@ -29,7 +29,7 @@ def one_source(passages: Sequence[Source], quotes: Sequence[str]) -> Source:
 
 
 def placed(passages: Sequence[Source], quote: str) -> list[tuple[str, Source | None]]:
-    """Return a quote with the smallest passage that has it; if none has all of it, each of its lines by itself."""
+    """Return a quote with the smallest passage containing it; if none does, each of its lines separately."""
     known = sorted(((_flat(each.quote), each) for each in passages), key=lambda pair: len(pair[0]))
 
     def holder(text: str) -> Source | None:
@@ -40,7 +40,7 @@ def placed(passages: Sequence[Source], quote: str) -> list[tuple[str, Source | N
 
 
 def together(titles: Iterable[str]) -> str:
-    """Return what these titles of one document have in common: the document, or the sheet, without the places.
+    """Return the common part of these titles of one document: the document or sheet, without places.
 
     >>> together(["a.pdf › page 1", "a.pdf › page 12"]), together(["Report (a.pdf › page 1)", "Report (a.pdf › page 2)"])
     ('a.pdf', 'Report')
@@ -53,7 +53,7 @@ def together(titles: Iterable[str]) -> str:
 
 
 def within(head: str, title: str) -> str:
-    """Return the place that a title names and that of the whole document does not: `page 3`; empty if there is none."""
+    """Return the place in a title that is not in the document's own title: `page 3`; empty if none."""
     steps = _STEP.split(head)
     return " ".join(step for step in _STEP.split(title) if step.startswith("›") and step not in steps).strip("›) ")
 

@@ -13,8 +13,8 @@ from research import defaults, plugins
 from research._util.registry import derived
 
 ROLES = ("planner", "researcher", "summariser", "writer", "critic", "reader", "judge")
-"""Parts of the work that a model may be chosen for.  A `reader` chooses the passages of visited pages; for the offline
-model it reads the answer in the prose that it cites.  A `judge` checks the citations of the finished report."""
+"""Parts of the work that a model may be chosen for.  A `reader` chooses passages of visited pages; for the offline
+model it reads the answer in the cited prose.  A `judge` checks the citations of the finished report."""
 PURPOSES: dict[str, str] = {
     "act": "researcher",
     "conclude": "writer",
@@ -42,9 +42,9 @@ ROLE_OF: Mapping[str, str] = PURPOSES | {
 }
 """The role of each purpose in runs of earlier versions, whose events do not say it."""
 LIBRARY = "library"
-"""The source that is the sample library and the recipe's folders."""
+"""The source made of the sample library and the recipe's folders."""
 FOLDERS = "folders"
-"""The source that is a recipe's folders alone: the corpus of an evaluation."""
+"""The source made of a recipe's folders alone: an evaluation's corpus."""
 
 
 @derived
@@ -56,9 +56,9 @@ def roles_by_purpose(framework: str = "", context: str = "") -> Mapping[str, str
 
 
 UNCERTAIN = "uncertain"
-"""A judge that reads only what the rules leave open; alone it is the recipe's model, before a colon and a name another."""
+"""A judge that reads only what the rules leave open: the recipe's model, or the one named after a colon."""
 PLANS = ("", "approve")
-"""Whether a run shows its plan first: not, or it waits until the user has approved it."""
+"""Whether a run shows its plan first and waits until the user has approved it."""
 REMEMBER = ("off", "findings", "everything")
 """The parts of a run that memory saves; `findings` are supported statements, `everything` adds passages and report."""
 RECALL_MOST = 20
@@ -74,7 +74,7 @@ class Budget(Struct, frozen=True, omit_defaults=True):
     tokens: int | None = None
     """Prompt and completion tokens together."""
     usd: float | None = None
-    """Cost in US dollars; calls of unknown price are not counted, and the run warns about them."""
+    """Cost in US dollars; calls of unknown price are not counted but warned about."""
     seconds: float | None = None
     """Seconds of work; pauses do not count."""
     tool_calls: int | None = None
@@ -114,16 +114,16 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     temperature: float | None = None
     """Sampling temperature; None uses the provider's default."""
     judge: str = ""
-    """The judge of citations besides the rules: `uncertain` (the model of the role `judge`, or else the recipe's, reads what
-    the rules leave open), `model` (it reads every statement), `cross-encoder:PATH_OR_ID` (every one, or with `uncertain:`
-    before it what is open) or `off`.  Empty: the model of the role `judge`, if there is one, reads every statement; so in
-    runs of earlier versions."""
+    """The judge of citations besides the rules: `uncertain` (the model of the role `judge`, or else the recipe's, reads
+    what the rules leave open), `model` (it reads all statements), `cross-encoder:PATH_OR_ID` (reads all, or with the
+    prefix `uncertain:` the open ones) or `off`.  Empty: the model of the role `judge`, if there is one, reads every
+    statement; so in runs of earlier versions."""
     novelty: bool = True
     """The model is told when several rounds in a row add nothing; if they go on, the run is concluded."""
     language: str = "auto"
     """`en`, `zh`, or `auto`: the language of the question."""
     ask: bool = True
-    """Whether the agent may ask the user for a missing detail, and wait for the reply; if not, it assumes the likeliest."""
+    """Whether the agent may ask the user for a missing detail, and wait for the reply; otherwise it assumes the likeliest."""
     plan: str = ""
     """One of `PLANS`."""
     allow_domains: tuple[str, ...] = ()
@@ -137,14 +137,14 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     prompts: str = ""
     """Hash of the prompt files that the run was started with."""
     world: str = ""
-    """`recorded:NAME@DIGEST`: tools return the results that earlier runs recorded (`workbench.worlds`); empty: they work."""
+    """`recorded:NAME@DIGEST`: tools return the results that earlier runs recorded (`workbench.worlds`); empty: they run."""
     world_new: bool = False
-    """Whether a call without a recorded result is made; if not, it is refused."""
+    """Whether a call without a recorded result is made rather than refused."""
     egress: str = ""
-    """What may leave this machine: `private` (as soon as a private source is among its sources, nothing), `offline` (nothing
+    """What may leave this machine: `private` (nothing once the run has a private source), `offline` (nothing
     at all), or empty: everything."""
     seed: int | None = None
-    """Sent with each request to a service that takes one; None: none is sent."""
+    """Seed sent with each request to services that take one; None: not sent."""
 
     @property
     def hash(self) -> str:
@@ -155,7 +155,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     def fields(self) -> dict[str, Any]:
         """Return every field by name; two recipes are the same if these are.
 
-        `ask` is left out: it says whether somebody is there, not how the work is done.
+        `ask` is left out: it says whether a user is there, not how the work is done.
         """
         # Not as JSON, because msgspec omits a default only if it is the identical object.
         found = msgspec.structs.asdict(self) | {"budget": msgspec.structs.asdict(self.budget)}

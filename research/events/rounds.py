@@ -1,4 +1,4 @@
-"""The parts of the view of a run: its rounds, their calls, the time that it worked, and an index of them."""
+"""The parts of the view of a run: its rounds, their calls, its working time, and an index."""
 
 from __future__ import annotations
 
@@ -50,18 +50,18 @@ class RoundView:
     window: int = 0
     """These three as in `Asked`."""
     role: str = ""
-    """As in `Asked`; of runs of earlier versions, the role that the purpose had."""
+    """As in `Asked`; for earlier versions, the role of the purpose then."""
     step: bool = True
-    """Whether it takes the agent a step further."""
+    """Whether it is a step of the agent."""
     place: int = 0
     """The run's round that this is part of; see `research.events.branches`."""
     since: float = 0.0
-    """When the request was last sent; `started` is when it was first."""
+    """When the request was last sent; `started`: when first."""
     _by_id: dict[str, list[CallView]] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def thinking(self) -> str:
-        """Return the reasoning, as far as it is known."""
+        """Return the reasoning so far."""
         return self.reply.thinking if self.reply else self.draft_reasoning
 
     @property
@@ -77,7 +77,7 @@ class RoundView:
 
     @property
     def reads_prompt(self) -> bool:
-        """Return whether the model was asked and has not yet sent a word of its reply."""
+        """Return whether the model was asked and has not sent a word yet."""
         return self.reply is None and self.ask > 0 and not (self.draft or self.draft_reasoning)
 
     def write(self, event: e.Streamed) -> None:
@@ -85,11 +85,11 @@ class RoundView:
         name = "draft" if event.kind == "text" else "draft_reasoning"
         written = getattr(self, name)
         setattr(self, name, "")
-        written += event.text  # in place, because nothing else refers to the text; a copy for each piece is quadratic
+        written += event.text  # in place, because nothing else refers to the text; copying each time is quadratic
         setattr(self, name, written)
 
     def withdraw(self, event: e.Withdrawn) -> None:
-        """Discard the draft of a request that is made again."""
+        """Discard the draft of a repeated request."""
         self.draft = self.draft_reasoning = ""
         self.notes.append(f"{event.error} (trying again in {event.wait_s:.0f} s)")
 

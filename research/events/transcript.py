@@ -15,7 +15,7 @@ class Interaction(Struct, frozen=True):
     hint: str = ""
     """A warning from the workbench to the model, placed after the observations."""
     note: str = ""
-    """What the workbench adds to the last observation, such as the number of the next round."""
+    """The workbench's addition to the last observation, such as the next round's number."""
     tokens_left: int | None = None
     """Tokens of the run's budget that were left after the round; None: no such cap, or unknown."""
 

@@ -42,13 +42,13 @@ class PlanView:
     outcome: Outcome | None = None
     answer: str = ""
     plan: tuple[PlanItem, ...] = ()
-    """What the run intends to do, or does since the user approved it."""
+    """What the run intends to do, or after approval does."""
     approved: bool = False
     """Whether the user has approved the plan."""
     forecast: Forecast | None = None
     """What the plan was expected to take."""
     plan_done: tuple[Part, ...] = ()
-    """What of the plan the report answers."""
+    """Which items of the plan the report answers."""
 
     @property
     def plan_waits(self) -> bool:
@@ -70,7 +70,7 @@ class AuditView:
     given: Given | None = None
     """The report that is checked; None for any other run."""
     statements: dict[int, AuditedStatement] = field(default_factory=dict)
-    """Those that were judged, by place in the report."""
+    """The judged statements, by place in the report."""
     audited: dict[int, AuditedSource] = field(default_factory=dict)
     """The sources that the report names, by number."""
     miscounts: tuple[Miscount, ...] = ()
@@ -104,7 +104,7 @@ class RunView(PlanView, AuditView):
     reports: list[tuple[int, str]] = field(default_factory=list)
     """The main agent's evolving report after each round that changed it, as (round, text)."""
     report: str = ""
-    """While the run works: the main agent's evolving report or, if it has none, the latest one of any branch."""
+    """While the run works, the main agent's evolving report or else the latest of any branch."""
     citations: tuple[Citation, ...] = ()
     uncited: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class RunView(PlanView, AuditView):
     tool_calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cached_tokens: int = 0  # of the prompts; services read them from their caches
+    cached_tokens: int = 0  # tokens of the prompts that services read from caches
     estimated: bool = False
     cost_usd: float | None = 0.0
     """None if the price of any request is unknown."""
@@ -150,7 +150,7 @@ class RunView(PlanView, AuditView):
 
     @property
     def cited_sources(self) -> list[Source]:
-        """Return one source, with its best quote, for each number that the report cites, in order of first use."""
+        """Return a source with its best quote for each number cited, in order of first use."""
         return self._represented(n for n in cited(self.report) if n in self.sources)
 
     @property
@@ -172,7 +172,7 @@ class RunView(PlanView, AuditView):
         return list(dict.fromkeys(image for observation in seen for image in observation.images))
 
     def round_count(self, agent: str | None = None) -> int:
-        """Return the number of rounds with a step, of one agent or of all together."""
+        """Return the number of rounds with a step, of one agent or of all."""
         last: dict[str, int] = {}
         for current in self.rounds:
             if current.step and agent in (None, current.agent):
@@ -212,7 +212,7 @@ class RunView(PlanView, AuditView):
         place = self.count.apply(event)
         if event.agent not in self._index.agents:
             self._index.agents.add(event.agent)
-            if not (isinstance(event, e.Asked) and event.purpose == VERIFY):  # the judge of citations does no research
+            if not (isinstance(event, e.Asked) and event.purpose == VERIFY):  # judging citations is not research
                 self.agents.append(event.agent)
         if isinstance(event, e.Edited | e.ReportEdited):
             self.edits.append(event)
@@ -300,7 +300,7 @@ class RunView(PlanView, AuditView):
             )
             self._add_round(added)
             return
-        # The request is repeated after a rejected reply, of which the streamed text is discarded.
+        # The request is repeated after a rejected reply, whose streamed text is discarded.
         current.sent.append((event.keep, event.messages))
         current.since = event.time
         current.draft = current.draft_reasoning = ""
@@ -350,7 +350,7 @@ def _forkable(view: RunView) -> int:
         return 0
     if not view.count.parallel:  # the last round is complete only if it has calls and all have an observation
         return last if any(r.calls and r.done for r in working) else last - 1
-    # A branch that has ended without a reply is repeated by a fork; one that is at work is waited for.
+    # A fork repeats a branch that ended without a reply, and waits for one at work.
     undone = min((r.place for r in view.rounds if view.running and not r.done), default=last + 1)
     return min(last if all(r.calls and r.done for r in working) else last - 1, undone - 1)
 
@@ -358,7 +358,7 @@ def _forkable(view: RunView) -> int:
 def _change_status(
     view: RunView, event: e.WaitingForUser | e.UserReplied | e.Paused | e.Resumed | e.RunFailed | e.RunFinished
 ) -> None:
-    """Update status, outcome and what belongs to them."""
+    """Update status, outcome and related fields."""
     match event:
         case e.WaitingForUser():
             view.sent = _added(view.sent, event.sent or None)
@@ -386,7 +386,7 @@ def _change_status(
 
 
 def _added(before: tuple[Sent, ...] | None, more: tuple[Sent, ...] | None) -> tuple[Sent, ...] | None:
-    """Return what was sent, by host, with what was sent since then."""
+    """Add what was sent since then to what was sent, by host."""
     if more is None:
         return before
     found = {each.host: each for each in before or ()}
@@ -398,12 +398,12 @@ def _added(before: tuple[Sent, ...] | None, more: tuple[Sent, ...] | None) -> tu
 
 
 def without_quotes(view: RunView) -> str:
-    """Return the report of an answer without the sections that only quote its sources: their list does so too."""
+    """Return an answer's report without sections that only quote its sources, as their list does."""
     return without_quoting(view.report) if view.outcome in ("answered", "partly_answered") else view.report
 
 
 def stated(view: RunView) -> dict[str, Verdict]:
-    """Return the verdict on each statement that has a mark where the report is read: the worst on one of its sources."""
+    """Return the verdict on each statement with a mark: the worst of those on its sources."""
     said = {without_marks(each.text) for each in statements(without_quotes(view)) if each.numbers}
     quoted = {without_marks(each.text) for each in statements(view.report)} - said
     found: dict[str, Verdict] = {}
@@ -430,9 +430,9 @@ def kinds(view: RunView) -> dict[str, int]:
 
 
 def agent_status(view: RunView) -> str:
-    """Return `SUCCESS` for a run that ended by itself without a reply of the user, `COMPLETED` for one that got one.
+    """Return `SUCCESS` for a run that ended by itself without a user's reply, `COMPLETED` for one with a reply.
 
-    Of any other run, its status in capitals, such as `WAITING_INPUT`.  The names are those of ToolAgentBase.
+    For any other run, its status in capitals, such as `WAITING_INPUT`.  The names are those of ToolAgentBase.
     """
     if view.status != "completed":
         return view.status.upper()
@@ -453,7 +453,7 @@ def quotes(view: RunView, n: int) -> list[tuple[str, str]]:
 
 
 def searched(view: RunView) -> dict[str, Searched]:
-    """Return what a run searched, by the name of the collection or service, in the order of the first search."""
+    """Return what a run searched, by collection or service name, in order of first search."""
     found: dict[str, Searched] = {}
     for current in view.rounds:
         for call in current.calls:
@@ -464,7 +464,7 @@ def searched(view: RunView) -> dict[str, Searched]:
 
 
 def forgotten(view: RunView) -> dict[str, list[Loss]]:
-    """Return what each version of an evolving report forgot, by the agent that wrote it.
+    """Return what each version of an evolving report lost, by its agent.
 
     >>> {agent: [loss.share for loss in losses] for agent, losses in forgotten(view).items()}
     """

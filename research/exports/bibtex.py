@@ -3,8 +3,8 @@
 Source: the biblatex manual, "Database Guide" (types, fields, dates, names).
 """
 
-# bibtexparser and pybtex do not escape the content of a field, which is the error-prone part, so they would not help here;
-# the tests parse the output with one of them.
+# bibtexparser and pybtex do not escape fields, the error-prone part, so they would not help here; the tests parse the
+# output with one of them.
 
 from __future__ import annotations
 
@@ -117,6 +117,6 @@ def _part(text: str) -> str:
 
 
 def _date(value: Mapping[str, Any] | None) -> str:
-    """Format a date as ISO 8601, as far as it is known."""
+    """Format the known part of a date as ISO 8601."""
     parts: list[int] = value["date-parts"][0] if value else []
     return "-".join(f"{part:0{width}}" for part, width in zip(parts, (4, 2, 2), strict=False))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DEEPEST = 6
 """Maximum nesting of lists and quotations; deeper content is flattened to this depth."""
 _NESTED = 120
-"""Nesting limit of the parser, above what `_shallow` leaves: each of its steps takes two levels."""
+"""Nesting limit of the parser, above that of `_shallow`: each step takes two levels."""
 _BRACKETS = 2_000
 """Maximum number of `[` in a paragraph: parsing time grows with their square."""
 UNSEEN = re.compile(
@@ -53,7 +53,7 @@ _LINES = 60
 _LETTERS = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ"
 """Letters that number footnotes, without q: no font has a superscript q."""
 _NUMBERED = re.compile(r"\[[\d\s,，、^-]*\]")
-"""What could be a citation mark."""
+"""A possible citation mark."""
 _BOX = re.compile(r"\[([ xX])\](?: |$)")
 _BARE = re.compile(
     r"https?://(?:[^\s\x0b<>()\[\]{}\"`“”‘’|\\\u3000-\u303f\uff00-\uff60]|\([^\s\x0b<>()]{0,200}\)){1,2000}(?<![.,;:!?'*_~])",
@@ -86,7 +86,7 @@ class Span(Struct, frozen=True, omit_defaults=True):
     claim: str = ""
     """The statement of a mark, without its marks: `Citation.claim` if it was checked."""
     unsourced: bool = False
-    """Whether `text` marks the statement before it as one without a source."""
+    """Whether `text` marks the statement before it as unsourced."""
 
 
 class Heading(Struct, frozen=True):
@@ -149,9 +149,9 @@ def parse(
 ) -> tuple[Block, ...]:
     """Parse Markdown into blocks; the citation marks of a report get the verdicts of `citations`.
 
-    The statements `uncited`, as `citations.uncited` returns them, get a mark of their own.
+    The statements `uncited`, as `citations.uncited` returns them, get their own mark.
 
-    Text that cites nothing, with `cited` false, keeps its brackets, and its numbered footnotes are footnotes.
+    With `cited` false, text keeps its brackets, and its numbered footnotes are footnotes.
     """
     from markdown_it.tree import SyntaxTreeNode
 
@@ -161,7 +161,7 @@ def parse(
 
 
 _APART = re.compile(r"\n[ \t]*\n(?=[^\s>])(?![*+-](?:\s|\Z)|\d{1,9}(?:[.)]|\Z))")
-"""Blank lines before a line that no list or quotation contains."""
+"""Blank lines before a line outside lists and quotations."""
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _NOTE = re.compile(r"^ {0,3}\[\^[^\]\n]{1,100}\]:", re.MULTILINE)
 
@@ -169,7 +169,7 @@ _NOTE = re.compile(r"^ {0,3}\[\^[^\]\n]{1,100}\]:", re.MULTILINE)
 def passages(report: str) -> Iterator[str]:
     """Cut Markdown into passages that can be parsed one by one; appended text changes only the last one.
 
-    Text with footnotes stays whole: a mark belongs to a note that may stand anywhere.
+    Text with footnotes stays whole: a mark may refer to a note anywhere in it.
     """
     if _NOTE.search(report):
         yield report
@@ -225,11 +225,11 @@ def _parser() -> MarkdownIt:
         for token, marked in _with_uncited(state.tokens, state.env[_UNCITED]):
             token.children = tokens(marked)
             seen = sum(each.content.count(_UNSOURCED) for each in token.children if each.type == "text")
-            if seen < marked.count(_UNSOURCED):  # a statement ends within code, a formula or an address
+            if seen < marked.count(_UNSOURCED):  # the sign would fall within code, a formula or an address
                 token.children = tokens(token.content)
 
     def definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-        """Read the address of a link, but not `[1]: address`, which would redefine a citation mark."""
+        """Read a link's address, but not `[1]: address`, which would redefine a citation mark."""
         place = state.bMarks[start] + state.tShift[start]
         return _NUMBERED.match(state.src, place) is None and reference(state, start, end, silent)
 
@@ -275,7 +275,7 @@ def _marked(text: str, uncited: Collection[str]) -> str:
 
 
 def _bare(statement: str) -> str:
-    """Return a statement as `citations.uncited` returns it."""
+    """Return a statement in the form of `citations.uncited`."""
     return without_marks(statement).strip("*_ ")
 
 
@@ -294,7 +294,7 @@ def _formula(state: StateInline, silent: bool) -> bool:
 
 
 def _display(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read a formula that has lines of its own, in which a sign at the beginning of a line makes no list."""
+    """Read a formula on lines of its own, where a sign at the start of a line does not begin a list."""
     place = state.bMarks[start] + state.tShift[start]
     if state.is_code_block(start) or not state.src.startswith(("$$", "\\["), place):
         return False
@@ -393,14 +393,14 @@ class _Reader:
         head, *rows = (row for part in node.children for row in part.children)
         named = " | ".join(_written(cell) for cell in head.children)
         cells: list[tuple[tuple[Span, ...], ...]] = []
-        for row in rows:  # of which a statement may need all cells
+        for row in rows:  # a statement may need all cells
             said = " | ".join(_written(cell) for cell in row.children)
             found = self._claims(f"| {named} |\n| {said} |" if "[" in said else "")
             cells.append(tuple(self._inline(cell, found) for cell in row.children))
         return Table(tuple(map(self._inline, head.children)), tuple(cells), tuple(map(_align, head.children)))
 
     def _note(self, label: str, blocks: tuple[Block, ...]) -> Iterable[Block]:
-        """Yield a footnote, where it stands, with the letter of its references."""
+        """Yield a footnote in place, with the letter of its references."""
         letter = self._letter(label)
         match blocks:
             case (Paragraph(spans=spans), *rest):
@@ -425,7 +425,7 @@ class _Reader:
         return found
 
     def _inline(self, node: SyntaxTreeNode, found: dict[int, deque[str]] | None = None) -> tuple[Span, ...]:
-        """Return the spans of a paragraph, a heading or a cell; `found` are the statements of a row, of its marks."""
+        """Return the spans of a paragraph, a heading or a cell; `found` are the statements of a row's marks."""
         inline = node.children[0] if node.children else None
         if inline is None or inline.token is None:
             return ()
@@ -480,7 +480,7 @@ def _written(cell: SyntaxTreeNode) -> str:
 
 
 def _noted(text: str, look: Span) -> Iterable[Span]:
-    """Split the signs behind statements without a source from the text."""
+    """Split the signs after unsourced statements from the text."""
     for number, piece in enumerate(text.split(_UNSOURCED)):
         if number:
             yield replace(look, text=UNSOURCED, unsourced=True)
@@ -519,7 +519,7 @@ def _task(item: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 def is_task(item: Sequence[Block]) -> bool:
-    """Return whether an item begins with the box of a task, which needs no bullet."""
+    """Return whether an item begins with a task's box, which replaces the bullet."""
     return bool(item) and isinstance(item[0], Paragraph) and words(item[0].spans).startswith(("☐ ", "☑ "))
 
 
@@ -529,7 +529,7 @@ def _align(cell: SyntaxTreeNode) -> Align:
 
 
 def language(info: str) -> str:
-    """Return the name of a fence's language; empty unless it is one plain word."""
+    """Return the name of a fence's language; empty unless one plain word."""
     found = re.match(r"[A-Za-z][\w+#-]{0,19}(?=\s|$)", info.strip())
     return found.group().lower() if found else ""
 
@@ -549,7 +549,7 @@ def _merged(spans: Iterable[Span]) -> Iterable[Span]:
 
 
 def _joined(text: str) -> str:
-    """Join source lines, with a space except between Chinese characters."""
+    """Join source lines, spaced except between Chinese characters."""
     first, *rest = text.split(_END_OF_LINE)
     for line in rest:
         first += ("" if WIDE.match(first[-1:]) and WIDE.match(line) else " ") + line

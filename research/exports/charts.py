@@ -1,6 +1,6 @@
 """Charts of an answer that compares things or follows years, from figures that its sources state.
 
-A figure is drawn only if the report states it in a citation that holds and the quote of that citation states it too.
+A figure is drawn only if the report states it in a citation that holds and whose quote states it too.
 Figures share a chart only if they measure the same in the same unit.
 """
 
@@ -41,9 +41,9 @@ class Point(Struct, frozen=True):
     """A figure that the report cites."""
 
     subject: str
-    """What it is of: a country, a company, in the words of the report."""
+    """Its subject, as the report words it: a country, a company."""
     year: int
-    """0 if neither report nor source says it."""
+    """The year; 0 if neither report nor source has it."""
     value: float
     """In the unit of the chart."""
     written: str
@@ -56,7 +56,7 @@ class Chart(Struct, frozen=True):
     """Figures of one measure in one unit."""
 
     title: str
-    """What they measure, in the words of the source (in Chinese if the question is)."""
+    """What they measure, as the source words it (in Chinese if the question is)."""
     unit: str
     kind: Literal["bars", "lines"]
     points: tuple[Point, ...]
@@ -66,7 +66,7 @@ class Chart(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the title, with the unit where the figures lack it: on the axis of a line chart."""
+        """Return the title, with the unit if the figures lack it: on a line chart's axis."""
         return f"{self.title} ({self.unit})" if self.unit and self.kind == "lines" else self.title
 
     @property
@@ -88,12 +88,12 @@ class Found(Struct):
     quantity: Quantity
     n: int
     label: str
-    """What the source calls it, without a year."""
+    """The source's name for it, without a year."""
     unit: str
-    """With commas if it may be one of several."""
+    """Has commas if it may be one of several."""
     tabled: bool
     held: bool
-    """Whether the statement holds and says this figure, and nothing else that could not be read."""
+    """Whether the statement holds, says this figure, and has nothing else unreadable."""
 
 
 def charts(view: RunView) -> tuple[Chart, ...]:
@@ -109,7 +109,7 @@ def charts(view: RunView) -> tuple[Chart, ...]:
 
 
 def headline(view: RunView) -> str:
-    """Return the short answer; a name alone is followed by its figure in a chart of the report, or by its only one."""
+    """Return the short answer; a bare name is followed by its figure in a chart of the report, or its only figure."""
     points = [point for chart in charts(view)[:1] for point in chart.points if point.subject == view.short]
     only = {each.quantity.written for each in stated_figures(view) if each.subject == view.short}
     figure = max(points, key=lambda point: point.year).written if points else only.pop() if len(only) == 1 else ""
@@ -128,14 +128,14 @@ def as_csv(chart: Chart) -> bytes:
 
 
 def stated_figures(view: RunView) -> Iterator[Found]:
-    """Yield the figures of statements that hold, as labelled lines, tables and results of queries have them."""
+    """Yield the figures of statements that hold, from labelled lines, tables and query results."""
     return (each for each in _figures(view) if each.held)
 
 
 def _figures(view: RunView) -> Iterator[Found]:
-    """Yield the figures of statements; those not held only show which ones a chart lacks."""
+    """Yield the figures of statements; those that do not hold only show what a chart lacks."""
     cells: dict[int, list[Cell]] = {}
-    written: dict[int, list[Quantity]] = {}  # as the sentences before have it: the evidence has the words of the source
+    written: dict[int, list[Quantity]] = {}  # from the sentences before: the evidence has the source's words
     said = view.report or view.answer
     heads = {without_marks(each.text): each.context for each in statements(said) if each.row}
     for citation in view.citations[:CITATIONS]:
@@ -162,7 +162,7 @@ def _stated(claim: str, cells: Sequence[Cell]) -> tuple[tuple[Quantity, Cell], .
 
 
 def _named(claim: str, cells: Sequence[Cell]) -> tuple[tuple[Quantity, Cell], ...]:
-    """Return the figures of things that a claim names, where it writes the figure too, whatever else it says."""
+    """Return the figures of things that a claim names, if it writes the figure too."""
     figures = quantities(claim)
     own = (each for each in cells if any(name in claim for name in (*each.names[:1], *_places(each))))
     return tuple((figure, each) for each in own for figure in figures if each.states(figure))
@@ -173,7 +173,7 @@ def _places(cell: Cell) -> Sequence[str]:
 
 
 def _beside(cell: Cell) -> str:
-    """Return the unit that another column of a row names; of a query, all units that the rows it used name."""
+    """Return the unit named in another column of a row; for a query, all units in the rows it used."""
     parts = [part.rpartition(": ")[2] for part in cell.line.split("; ")]
     texts = set(cell.around.split()) - set(cell.how.split()) if cell.how else parts
     read = (each for text in texts for each in quantities(f"1 {text}") if each.written == f"1 {text}")
@@ -181,7 +181,7 @@ def _beside(cell: Cell) -> str:
 
 
 def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
-    """Return the chart of figures that measure the same; None if there is nothing to compare, they disagree, or one lacks."""
+    """Return the chart of figures that measure the same; None if nothing is comparable, they disagree, or one is missing."""
     kept: dict[tuple[str, int], Found] = {}
     for found in (each for each in group if each.held):
         before = kept.setdefault((found.subject, found.year), found)
@@ -208,10 +208,10 @@ def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
 
 
 def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[Found]) -> Chart:
-    """Return the chart, in the unit that its largest figure is written in."""
+    """Return the chart in the unit of its largest figure."""
     found = list(group)
     factor, unit = _unit(max(found, key=lambda each: abs(each.quantity.value)).quantity)
-    title = title.replace("_", " ").removesuffix(f" ({unit})")  # of the column of a table
+    title = title.replace("_", " ").removesuffix(f" ({unit})")  # from the column of a table
     title = title[:1].upper() + title[1:]
     points = (
         Point(each.subject, each.year, each.quantity.value / factor, each.quantity.written, each.n) for each in found
@@ -220,7 +220,7 @@ def _drawn(title: str, kind: Literal["bars", "lines"], group: Iterable[Found]) -
 
 
 def _unit(quantity: Quantity) -> tuple[float, str]:
-    """Return how many base units one unit of a figure has as it is written, and the unit: `$ trillion`, `km`."""
+    """Return the base units in one unit of a figure as written, and that unit: `$ trillion`, `km`."""
     digits = _DIGITS.search(quantity.written)
     if digits is None:
         return 1.0, ""

@@ -137,7 +137,7 @@ def _names(value: object) -> list[dict[str, str]]:
 
 
 def _date(value: object) -> dict[str, Any] | None:
-    """Return year, month and day as far as they are valid; of a range, its start."""
+    """Return the valid ones of year, month and day; of a range, its start."""
     try:
         given = [int(part) for part in value["date-parts"][0][:3]]  # type: ignore[index]
     except (TypeError, KeyError, IndexError, ValueError, OverflowError):
@@ -166,7 +166,7 @@ def _ascii(text: str) -> str:
 
 
 def _candidates(key: str) -> Iterator[str]:
-    """Yield `key`, `keya` … `keyz`, `key-27` …, to distinguish works of one author and year as in print."""
+    """Yield `key`, `keya` … `keyz`, `key-27` …, to tell apart works of one author and year."""
     yield key
     yield from (f"{key}{letter}" for letter in ascii_lowercase)
     yield from (f"{key}-{number}" for number in count(27))

@@ -79,19 +79,19 @@ class Reference(Struct, frozen=True):
     n: int
     title: str
     addresses: tuple[str, ...]
-    """Empty for what the library or the memory has: the title names the collection."""
+    """Empty for sources in the library or memory: the title names the collection."""
     quote: tuple[str, ...]
-    """The quoted lines that the run saw."""
+    """The quoted lines seen by the run."""
     verdict: str
-    """How many of the statements that cite it are supported, with a sign, and whether it comes from memory; may be empty."""
+    """How many statements that cite it are supported, with a sign, and whether it is from memory; may be empty."""
     doubts: tuple[str, ...]
-    """One line for each statement that it does not fully support, with the reason."""
+    """One line for each statement it does not fully support, with the reason."""
     notes: str = ""
-    """What was left out of it, and of which day a copy is; empty if there is nothing to say."""
+    """What was left out of it, and the date of a copy; empty if there is nothing to say."""
 
     @property
     def address_spans(self) -> tuple[Span, ...]:
-        """The addresses, formatted to follow the title; those that a link may lead to are links."""
+        """The addresses, formatted to follow the title; those that may be linked are links."""
         spans = (Span(url, href=url) if web(url) else Span(url, code=True) for url in self.addresses)
         return tuple(part for span in spans for part in (Span("  "), span))
 
@@ -106,7 +106,7 @@ class Note(Struct, frozen=True):
 
 
 class Drawn(Struct, frozen=True):
-    """A chart of the answer's figures: the same as on the page, with its table."""
+    """A chart of the answer's figures, as on the page, with its table."""
 
     title: str
     picture: bytes
@@ -230,7 +230,7 @@ KINDS: Final = ("question", "passages", "memory", "search words", "addresses", "
 
 
 def left(sent: Sequence[Sent], say: Words) -> str:
-    """Return what left this machine: hosts, requests, bytes, and what it was."""
+    """Return what left this machine: hosts, requests, bytes and kinds of content."""
     sent = [each for each in sent if not is_loopback(f"//{each.host}")]
     if not sent:
         return say("nothing")
@@ -272,7 +272,7 @@ def references(view: RunView, say: Words) -> tuple[Reference, ...]:
 def _reference(
     source: Source, quoted: list[tuple[str, str]], own: list[Citation], say: Words, answered: bool
 ) -> Reference:
-    """Return a source with the verdicts of the citations of its own."""
+    """Return a source with the verdicts on its own citations."""
     doubtful = [citation for citation in own if citation.status not in HOLDS]
     verdict = ""
     if own and answered:
@@ -289,7 +289,7 @@ def _reference(
     lines = tuple(visible(line) for line in text.splitlines())
     doubts = tuple(_doubt(citation, say) for citation in doubtful)
     title = shelf.written(source.title, source.addresses, say.language)
-    # addresses of the library and of the memory lead nowhere outside the workbench
+    # addresses of library and memory lead nowhere outside the workbench
     outside = (url for url in source.addresses if not url.startswith((LIBRARY, MEMORY)))
     addresses = tuple(" ".join(visible(url).split()) for url in outside)
     notes = say("Of this source: {notes}", notes="; ".join(retold(note, say.language) for note in source.notes))
@@ -317,7 +317,7 @@ def _doubt(citation: Citation, say: Words) -> str:
 def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
     """Return the notes on missing parts, edits, citations and removed addresses; empty if there is nothing to report.
 
-    `mark` is the mark of a sentence without a source, if the file shows it.
+    `mark` is the mark of an unsourced sentence, if the file shows it.
     """
     statuses = view.verdicts
     comma = "，" if say.language == "zh" else ", "

@@ -54,7 +54,7 @@ _AFTER_BIDI = [
     for name in "adjustRightInd snapToGrid spacing ind contextualSpacing mirrorIndents suppressOverlap jc textDirection "
     "textAlignment textboxTightWrap outlineLvl divId cnfStyle rPr sectPr pPrChange".split()
 ]
-"""What follows the direction of a paragraph in its properties."""
+"""The properties after a paragraph's direction."""
 _INDENT = 0.3
 """Inches per level of nesting."""
 
@@ -76,7 +76,7 @@ class _Writer:
         self._known = {each.n for each in document.references}
         self._styles = {style.name: style.style_id for style in self.file.styles}
         self._levels = sorted({each.level for each in headings(document.body)})
-        """Those of the report's headings; its shallowest are headings of the document's first level."""
+        """Levels of the report's headings; the shallowest becomes the document's first."""
         self._end = self.file.element.body.sectPr
         """The last element of the body, cached: looking it up for each paragraph of a long report takes a minute."""
 
@@ -328,7 +328,7 @@ def _file(document: Document) -> Any:
     for name, after in (("Normal", 6), ("Table Text", 2), ("List Paragraph", 3), ("Title", 12)):
         styles[name].paragraph_format.space_after = Pt(after)
     chinese = document.say.language == "zh"
-    languages = _element("w:lang", val="en-US", eastAsia="zh-CN")  # without it, Word breaks Latin words
+    languages = _element("w:lang", val="en-US", eastAsia="zh-CN")  # otherwise Word breaks Latin words
     normal = styles["Normal"].element.get_or_add_rPr()
     normal.append(languages)
     about = file.core_properties

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS: Final = ("#1f5f8b", "#c2703d", "#3f8f5c", "#7d5ba6", "#a8261c", "#5f656b", "#2a9d9d", "#b08d1e")
-"""Of the lines, in order; a ninth begins again with other dashes."""
+"""Colours of the lines, in order; the ninth reuses the first with other dashes."""
 _DASHES: Final = ("-", "--", ":", "-.")
 _INK, _QUIET, _RULE = "#1f2328", "#5b636d", "#d9dde2"
 _PIXELS = 4_000
@@ -82,7 +82,7 @@ def _lines(axes: Axes, chart: Chart, font: dict[str, Any]) -> None:
 
 
 def _font(chart: Chart) -> dict[str, Any]:
-    """Return the font for Chinese words, which come with the extra "export"; other words have matplotlib's own."""
+    """Return the font for Chinese words, from the extra "export"; other words use matplotlib's own."""
     words = chart.name + "".join(f"{point.subject}{point.written}" for point in chart.points)
     if not has_cjk(words) or extras.missing("export"):
         return {}

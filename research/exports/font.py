@@ -44,7 +44,7 @@ def truetype(source: Path, characters: Iterable[str], target: Path) -> None:
 
 
 def bold(source: Path, characters: Iterable[str], target: Path) -> None:
-    """Write the bold glyphs of these characters from `source`, which has all weights, to `target`."""
+    """Write the bold glyphs of these characters from the variable font `source` to `target`."""
     from fontTools.ttLib import TTFont
     from fontTools.varLib.instancer import instantiateVariableFont
 

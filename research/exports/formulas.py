@@ -1,7 +1,7 @@
 """Formulas: LaTeX as a small closed tree of MathML, and as one line of text.
 
-The tree has only elements and attributes listed here, so that a formula of a model can neither act, nor lead anywhere, nor
-grow beyond its place.  LaTeX that is unknown, broken or asks for more stays text.
+The tree has only elements and attributes listed here, so a model's formula cannot act, link anywhere, or outgrow its
+place. Unknown, broken or more demanding LaTeX stays text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COMMANDS = re.compile(
     r"href|url|includegraphics|html\w*|(?:text|f?box|page)?color(?:box)?|tag|label|(?:eq)?ref|"
     r"[Hh]uge|LARGE|[Ll]arge|tiny|scriptsize|footnotesize)(?![A-Za-z])|\\\\\*?\s*\[|\]\(|!\[|://",
 )
-"""Definitions, links, colours, and measures, with which a formula could cover the page; and links of Markdown."""
+"""Definitions, links, colours, measures (which could cover the page), and Markdown links."""
 _ALIGNED = re.compile(r"\\(begin|end)\{(?:aligned|alignedat|gathered|align|gather|eqnarray|multline)\*?\}")
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
@@ -80,7 +80,7 @@ def _depth(latex: str) -> int:
 
 
 def _closed(element: Element) -> Sign | None:
-    """Return the element without anything unknown; None if that would change what it says."""
+    """Return the element without anything unknown; None if that changes its meaning."""
     parts, text = PARTS.get(element.tag), unescape(element.text or "")
     inner = [_closed(each) for each in element]
     known = [each for each in inner if each is not None]
@@ -150,7 +150,7 @@ def _grouped(text: str) -> str:
 
 
 def _moved(text: str, table: dict[int, int], sign: str) -> str:
-    """Return an index with the digits that Unicode has for it, else after `^` or `_`."""
+    """Return an index in Unicode's raised or lowered digits, else after `^` or `_`."""
     bare = "".join(text.split())
     return bare.translate(table) if bare and all(ord(each) in table for each in bare) else sign + _grouped(bare)
 

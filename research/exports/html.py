@@ -125,7 +125,7 @@ def _block(block: Block, document: Document) -> str:
         case Heading(level=level, spans=spans):
             return f"<h{min(level + 1, 6)}{_direction(spans)}>{_spans(spans, document)}</h{min(level + 1, 6)}>"
         case Paragraph(spans=spans):
-            # a formula that is wider than the page scrolls, as a table does
+            # a formula wider than the page scrolls, like a table
             look = ' class="wide"' if len(spans) == 1 and spans[0].formula == "display" else ""
             return f"<p{look}{_direction(spans)}>{_spans(spans, document)}</p>"
         case Code(text=text, language=language):

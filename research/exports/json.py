@@ -1,4 +1,4 @@
-"""A run as one JSON object, as printed by `run --json` and `show --json`.  Scripts rely on it."""
+"""A run as one JSON object, printed by `run --json` and `show --json`. Scripts rely on it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 def _source(source: Source) -> dict[str, Any]:
     """Return a cited source; `also` lists its other addresses, `memory` is its entry if the run saw it only there.
 
-    `notes` say what was left out of it, and of which day a copy is.
+    `notes` say what was left out, and the date of a copy.
     """
     more: dict[str, Any] = {"memory": source.memory, "also": source.also, "notes": source.notes}
     more |= {"class": source.kind, "retracted": source.retracted}
@@ -88,7 +88,7 @@ def _usage(view: RunView) -> dict[str, Any]:
 
 
 def _cached(tokens: int) -> dict[str, int]:
-    """Return how many tokens of prompts services read from their caches, if they did."""
+    """Return how many prompt tokens services read from their caches, if any."""
     return {"cached_tokens": tokens} if tokens else {}
 
 
@@ -159,7 +159,7 @@ def _plan(view: RunView) -> dict[str, Any]:
 
 
 def _audit(view: RunView) -> dict[str, Any]:
-    """Return what was found about a report: the same for the same report and sources."""
+    """Return the findings about a report: equal for equal report and sources."""
     statements = sorted(view.statements.values(), key=lambda each: each.n)
     sources = {each.n: each for each in sorted(view.audited.values(), key=lambda each: each.n)}
     return {

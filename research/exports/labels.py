@@ -46,11 +46,11 @@ class Words(Struct, frozen=True):
         return " / ".join(translated(each, self.language) for each in recipe.titles)
 
     def model(self, name: str) -> str:
-        """Return what a reader calls a model."""
+        """Return a model's name for readers."""
         return translated(plugins.model_title(name), self.language)
 
     def count(self, number: int, noun: str) -> str:
-        """Return `2 statements`; in Chinese with a leading space between words and digits."""
+        """Return `2 statements`; in Chinese with a space before the number."""
         if self.language == "zh":
             return f" {number:,} {_catalogue()['counted'][noun]}"
         plural = "es" if noun.endswith("s") else "s"
@@ -58,6 +58,6 @@ class Words(Struct, frozen=True):
 
 
 def words_of(view: RunView) -> Words:
-    """Return the words in the language of the recipe or, if it has none, of the question."""
+    """Return the words in the language of the recipe, else of the question."""
     chosen = view.recipe.language
     return Words(chosen if chosen in ("en", "zh") else language_of(view.question))

@@ -1,7 +1,7 @@
 """The cited report as Markdown: front matter, body, numbered references, checks, plots.
 
-The file is self-contained: plots are data URLs.  The body and all quotes are untrusted, and in no Markdown dialect do they
-become HTML, a picture that is fetched, or a link outside the web.
+The file is self-contained: plots are data URLs.  The body and all quotes are untrusted; no Markdown dialect turns them
+into HTML, fetched pictures, or links outside the web.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _FENCE = re.compile(r"^([ \t>*+\-\d.)]{0,60})(`{3,}(?=[^`\n]*$)|~{3,})[^\n]*$", 
 """The first line of a code block: after it, a viewer may draw what the block contains, such as a diagram."""
 _CONTAINER = re.compile(r"::(?=:)")
 _MAILBOX = re.compile(r"(mailto:)?([\w.+-]{1,64})@(?=[\w-]{1,63}\.)")
-"""An address of a mailbox, of which a viewer would make a link; explicit links were checked before."""
+"""A mail address, which a viewer would link; explicit links were checked before."""
 _NOTE = re.compile(r"(\[\^[^\]\s]{1,60}\]):[ \t]+[\w*][^\s:/<]{0,60}[ \t]+[\w*]")
-"""The beginning of a footnote of two words or more, which no dialect takes for a link definition."""
+"""The beginning of a footnote of two or more words, which no dialect takes for a link definition."""
 _MARKUP = re.compile(r"([\\`*_\[\]<>&$~|])|^([-+#])|(?<=^\d)([.)])|(?<=^\d\d)([.)])")
 _UNPRINTED = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -63,7 +63,7 @@ def prose(text: str) -> str:
 
 
 def _is_note(text: str, end: int) -> bool:
-    """Return whether the label that ends there begins a footnote."""
+    """Return whether the label ending there begins a footnote."""
     start = text.rfind("[^", max(0, end - 64), end)
     found = _NOTE.match(text, start) if start >= 0 and text[start - 1 : start] in ("", "\n") else None
     return found is not None and found.end(1) == end

@@ -19,7 +19,7 @@ from research.types import Source
 
 
 def numbering(view: RunView, report: str | None = None) -> dict[int, int]:
-    """Return the reader's number of each source, and of each number that no source has, by the run's number.
+    """Map the run's number of each source, and each number without a source, to the reader's.
 
     Cited sources come first, in the order of the report, then cited numbers without a source, then the other sources.
     """
@@ -30,12 +30,12 @@ def numbering(view: RunView, report: str | None = None) -> dict[int, int]:
 
 
 def used(view: RunView, text: str) -> list[int]:
-    """Return the numbers that a text cites, by first use; a large one without a source is a year."""
+    """Return the numbers that a text cites, by first use; a large one without a source is taken for a year."""
     return [n for n in cited(text) if n in view.sources or n <= LARGEST]
 
 
 def sources_of(view: RunView, numbers: Mapping[int, int]) -> dict[int, list[Source]]:
-    """Return the sources that have a reader's number, under it."""
+    """Return the sources with a reader's number, by that number."""
     return {
         numbers[n]: [changed(each, n=numbers[n]) for each in passages]
         for n, passages in view.sources.items()
@@ -44,7 +44,7 @@ def sources_of(view: RunView, numbers: Mapping[int, int]) -> dict[int, list[Sour
 
 
 def renumbered(text: str, numbers: Mapping[int, int]) -> str:
-    """Return the text with the marks of a report in the reader's numbers; code and formulas stay as they are."""
+    """Return the text with the marks of a report in the reader's numbers; code and formulas are unchanged."""
 
     def mark(match: re.Match[str]) -> str:
         return f"[{', '.join(str(numbers.get(int(n), int(n))) for n in re.findall(r'[0-9]+', match[1]))}]"

@@ -23,7 +23,7 @@ LONGEST = 150_000
 _ROWS, _COLUMNS = 1_000, 12
 """Maximum size of a table: more columns would be too narrow for a word."""
 _MEASURED = 50
-"""Rows by which the columns of a table are measured."""
+"""Rows used to measure a table's columns."""
 _TABLE_SIZES: Final = (SMALL, 8.0, 7.0, 6.0)
 """Font sizes of a table: a smaller one if a word or a figure would be broken."""
 _FEW, _CLOSER = 4, 9.3
@@ -31,7 +31,7 @@ _FEW, _CLOSER = 4, 9.3
 _GAP = 3.0
 """Millimetres between columns."""
 _INDENT: Final = 15.0
-"""Millimetres by which the lines of a reference are narrower than the page, at most."""
+"""Most millimetres by which a reference's lines are narrower than the page."""
 _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
 """Font size of a heading in points, by level."""
 
@@ -59,7 +59,7 @@ class _Writer(Sheet):
         self.blocks(document.body)
         self.note(document.left)
         for note in document.checked:
-            if not note.items:  # it says what the signs behind the marks mean
+            if not note.items:  # it explains the signs after the marks
                 self.note(note.text)
         for each in document.charts:
             self.heading(each.title, 2, below=self._size(each.picture)[1])
@@ -82,7 +82,7 @@ class _Writer(Sheet):
                 self.plot(plot)
             self.note(document.plots_left)
         self.heading(say("About this report"))
-        colon = say("{name}: {value}", name="", value="")  # in Chinese it brings its own space
+        colon = say("{name}: {value}", name="", value="")  # in Chinese it has its own space
         facts = [
             (Span(f"{name}{colon} ".replace("： ", "："), bold=True), Span(value)) for name, value in document.facts
         ]
@@ -117,7 +117,7 @@ class _Writer(Sheet):
     def heading(self, text: str, level: int = 1, spans: Sequence[Span] = (), below: float = 0.0) -> None:
         size = _SIZES.get(level, SIZE)
         self.space(4)
-        self.need(size + below)  # room for the heading and some text below it, or what is not broken there
+        self.need(size + below)  # room for the heading and some text, or an unbreakable part, below it
         self.paper.start_section(self.clean(clip(text, 120)) or "—", level=0 if level == 1 else 1, strict=False)
         self.spans([replace(span, bold=True) for span in spans or [Span(text)]], size=size)
         self.space(1.2)
@@ -167,7 +167,7 @@ class _Writer(Sheet):
         self.space(2.2)
 
     def _high(self, each: Reference) -> float:
-        """Return the height in which a reference stays together: all of it, or of a long one the beginning."""
+        """Return the height of the part of a reference kept on one page: all, or the start of a long one."""
         small = [line for line in (each.verdict, each.notes, *each.doubts) if line]
         parts: list[tuple[Sequence[Span], float]] = [((Span(each.title, bold=True), *each.address_spans), self.size)]
         parts += [((Span("\n".join(each.quote)),), self.size), *(((Span(line),), SMALL) for line in small)]

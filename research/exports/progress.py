@@ -40,7 +40,7 @@ _SLOW_S = 15.0
 
 
 def lines(event: e.Event) -> Iterator[str]:
-    """Yield the lines for an event; most events have one, some have none."""
+    """Yield the lines for an event, mostly one or none."""
     where = "" if event.agent == "main" else f"{event.agent}: "
     match event:
         case e.Asked(round=number, purpose=purpose):
@@ -89,13 +89,13 @@ def lines(event: e.Event) -> Iterator[str]:
 
 
 class Patience:
-    """Says that a model still reads its prompt: after 15 seconds, and whenever that time has doubled."""
+    """Reports that a model still reads its prompt: after 15 seconds, and each time the wait has doubled."""
 
     def __init__(self) -> None:
         self._told: dict[tuple[str, int], float] = {}
 
     def lines(self, view: RunView, now: float) -> Iterator[str]:
-        """Yield a line for each request without a word of its reply, if one is due; `now` in seconds since the epoch."""
+        """Yield a line, if due, for each request without a word of reply; `now` in seconds since the epoch."""
         for current in view.rounds:
             key, seconds = (current.agent, current.ask), now - current.since
             if current.reads_prompt and seconds >= self._told.get(key, _SLOW_S / 2) * 2:
@@ -163,7 +163,7 @@ def _reference(source: Source) -> str:
 
 
 def recalled(seen: Observation) -> str:
-    """Return one line on what the memory gave before the first round."""
+    """Return one line on what was recalled before the first round."""
     if not seen.ok:
         return f"Nothing was recalled from memory: {clip(' '.join(seen.text.split()), 300)}"
     if not seen.private:
@@ -198,18 +198,18 @@ def answered(view: RunView) -> str:
 
 
 def missing(view: RunView) -> list[Part]:
-    """Return the parts that were not found; none of a refusal of the whole question, whose report says so."""
+    """Return the parts not found; none if the whole question is refused, since the report says so."""
     whole = view.outcome == "no_evidence" and len(view.parts) == 1
     return [] if whole else [part for part in view.parts if part.status == "not_found"]
 
 
 def quiet(outcome: str | None, citation: Citation) -> bool:
-    """Return whether a tick is left out: a passage that is quoted without answering the question is no success."""
+    """Return whether a tick is left out: a quoted passage that does not answer the question is not a success."""
     return outcome == "no_evidence" and citation.status in HOLDS
 
 
 def places(view: RunView) -> str:
-    """Return one line on what was searched and what of it had nothing to show; empty if nothing was searched."""
+    """Return one line on what was searched and where nothing was found; empty if nothing was searched."""
     found = [place_name(name) for name, each in searched(view).items() if each.results]
     empty = [place_name(name) for name, each in searched(view).items() if not each.results]
     said = [f"Searched: {', '.join(found)}"] if found else []
@@ -219,7 +219,7 @@ def places(view: RunView) -> str:
 
 
 def place_name(place: str) -> str:
-    """Return the name of a collection or service for a reader, that of a folder without the way to it."""
+    """Return a reader's name for a collection or service; a folder's without its path."""
     if place == FACTBOOK:
         return FACTBOOK_NAMES["en"]
     if place == PAGES:
@@ -239,7 +239,7 @@ def lost(view: RunView) -> str:
 
 
 def checked(view: RunView) -> str:
-    """Return one line on the check of the report against its sources; empty if nothing was checked, or it says so itself."""
+    """Return one line on the check of the report against its sources; empty if nothing was checked, or the report says so."""
     if view.given is not None:
         return ""
     parts = [f"{number} {status}" for status, number in view.verdicts.items() if number]

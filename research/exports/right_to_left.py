@@ -1,4 +1,4 @@
-"""Text that runs from right to left, for a file whose letters are placed one by one: their shapes and their order."""
+"""Shapes and order of right-to-left letters, for files whose letters are placed one by one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _BACKWARDS = frozenset(("R", "AL"))
 _LAM, _STRETCH = "\u0644", "\u0640"
 _FINAL, _INITIAL = (True, False), (False, True)
 _ENDS = {"isolated": (False, False), "final": _FINAL, "initial": _INITIAL, "medial": (True, True)}
-"""Whether a shape is joined with the letter before and after it."""
+"""Whether a shape joins the letters before and after it."""
 
 
 def runs_backwards(text: str) -> bool:
-    """Return whether the first letter of a paragraph runs from right to left, which decides its direction."""
+    """Return whether a paragraph's first letter, and so the paragraph, runs from right to left."""
     directions = (unicodedata.bidirectional(character) for character in text)
     return next((each in _BACKWARDS for each in directions if each in ("L", *_BACKWARDS)), False)
 
@@ -48,7 +48,7 @@ def shaped(text: str) -> str:
 
 
 def _joins(letter: str, ends: tuple[bool, bool]) -> bool:
-    """Return whether a letter has a shape that is joined like this."""
+    """Return whether a letter has a shape joined like this."""
     return letter == _STRETCH or ends in _shapes().get(letter, {})
 
 
@@ -71,7 +71,7 @@ def _shapes() -> dict[str, dict[tuple[bool, bool], str]]:
 
 
 def visual(pieces: Sequence[str], *, backwards: bool) -> list[tuple[int, str]]:
-    """Return a line from left to right: texts, each with the number of the piece that it is of.
+    """Return a line in left-to-right order: texts, each with the number of its piece.
 
     `backwards`: its paragraph runs from right to left.
     """

@@ -38,9 +38,9 @@ SIZE, SMALL = 10.5, 9.0
 _INK, _QUIET, LINE, _LINK = (31, 35, 40), (91, 99, 109), (200, 205, 211), (31, 95, 168)
 _VERDICTS: Final = {status: tuple(bytes.fromhex(colour)) for status, colour in COLOURS.items()}
 _SHARES: Final = {"left": 0.0, "center": 0.5, "right": 1.0}
-"""Share of the room of a cell that is on the left of its text."""
+"""Share of a cell's free width that is left of its text."""
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
-"""The two letters of a country, which readers see as its flag."""
+"""The two regional letters that readers see as a flag."""
 _PAGES = "\ue000\ue001\ue002\ue003"
 """Placeholder for the number of pages, in private characters that no other text contains."""
 
@@ -51,7 +51,7 @@ _PIECE = re.compile(
     r"[^\s\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60\U00020000-\U0003ffff]+"  # a word
 )
 _UNBROKEN = 30
-"""Characters of a piece that is never broken."""
+"""Most characters of a piece that is never broken."""
 _LONG = re.compile(r"[^/?&=#._-]{1,30}[/?&=#._-]{0,3}|[/?&=#._-]{1,30}")
 """Parts of an address, split after its separators."""
 _LATIN = "“”‘’…—–·•"
@@ -163,7 +163,7 @@ class Sheet:
 
     def _sign(self, sign: str) -> str:
         kind = unicodedata.category(sign)
-        # Marks of direction, the colour of a hand, the frame of a number: the fonts draw them beside what they change.
+        # Direction marks, skin tones, number frames: the fonts draw them beside what they modify.
         if kind in ("Cf", "Me") or "\ufe00" <= sign <= "\ufe0f" or (kind == "Sk" and sign > "\uffff"):
             return ""
         if ord(sign) in self._shown or sign in "\n ":
@@ -174,7 +174,7 @@ class Sheet:
     def put(self, line: Line, x: float, size: float, *, backwards: bool | None = None) -> None:
         """Draw a line from `x` on, joining neighbours of one style, and move down to the next.
 
-        `backwards`: its paragraph runs from right to left; None: if the line does.
+        `backwards`: the paragraph runs right to left; None: decided by the line.
         """
         texts = [span.text for span, _ in line]
         if has_backwards(said := "".join(texts)):
@@ -228,7 +228,7 @@ class Sheet:
         self.paper.set_font("mono" if span.code else "sans", self._style(span), size * small)
 
     def _style(self, span: Span) -> Literal["", "B"]:
-        """Return the style of a span in the fonts: bold only if the bold face has all of it."""
+        """Return the style of a span in the fonts: bold only if the bold face has all its letters."""
         return "B" if span.bold and all(map(self._bold[span.code].__contains__, map(ord, span.text))) else ""
 
     def measure(self, span: Span, size: float) -> float:

@@ -47,8 +47,8 @@ def reward(view: RunView) -> float | None:
 def conversations(run: Saved) -> Iterator[dict[str, Any]]:
     """Yield the prompts of a run as they were sent, each with the model's reply at its end.
 
-    A request that only continues the one before is in the same conversation.  Where the context is written anew, as in
-    IterResearch, each round is a conversation of its own.
+    A request that only continues the one before is in the same conversation.  If the context is rewritten, as in
+    IterResearch, each round is its own conversation.
     """
     open_: dict[str, tuple[Asked, list[Message]]] = {}
     sent: dict[str, list[Message]] = {}
@@ -85,7 +85,7 @@ def pairs(
 ) -> Iterator[dict[str, Any]]:
     """Yield a better and a worse report for one question, from forks, votes in comparisons, and repeated attempts.
 
-    A fork and its origin are a pair if their rewards differ; an attempt and the last one, if that was answered.
+    A fork and its origin are a pair if their rewards differ; an attempt and the last one, if the last was answered.
     """
     for run in runs.values():
         origin = runs.get(run.row.origin.run) if run.row.origin and run.row.origin.how == "fork" else None
@@ -105,12 +105,12 @@ def pairs(
 
 
 def lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return the rows as JSON Lines, without anything in the form of a key."""
+    """Return the rows as JSON Lines, with anything like a key redacted."""
     return "".join(mask_keys(json.dumps(row, ensure_ascii=False)) + "\n" for row in rows).encode()
 
 
 def _attempts(run: Saved) -> Iterator[dict[str, Any]]:
-    """Yield each attempt of one run that another one followed, with the last one, if that was answered."""
+    """Yield each attempt of a run but the last, paired with the last, if the last was answered."""
     if run.view.outcome != "answered":
         return
     ended: list[ChildFinished] = []
@@ -152,7 +152,7 @@ def _sides(source: str, question: str, chosen: str, rejected: str) -> dict[str, 
 
 
 def _message(message: Message) -> dict[str, Any]:
-    """Return a message as OpenAI's chat format has it."""
+    """Return a message in OpenAI's chat format."""
     found: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
         found["tool_calls"] = [

@@ -25,7 +25,7 @@ from research.text import clip
 from research.types import Answer, Outcome, Passage
 
 LOOK_S: Final = 0.2
-"""Seconds between two looks whether the run is to stop or pause."""
+"""Seconds between checks for a stop or pause."""
 QUESTION: Final = "{question}"
 LONGEST: Final = 2_000_000
 """Bytes of a report."""
@@ -41,8 +41,8 @@ def agent(
 ) -> Steps[Answer]:
     """Start another program's agent, and take what it prints as its report.
 
-    Its requests go through a gateway, whose address it gets as OPENAI_BASE_URL and ANTHROPIC_BASE_URL.  A run that goes on
-    starts the agent again; requests that it has made before are answered from the record.
+    Its requests go through a gateway, whose address it gets as OPENAI_BASE_URL and ANTHROPIC_BASE_URL.  A resumed run
+    starts the agent again; requests that it made before are answered from the record.
     """
     words = _words(command, run.question)
     outcome: Outcome = "answered"
@@ -110,7 +110,7 @@ class _Gateway:
         threading.Thread(target=self._read, name="gateway-events", daemon=True).start()
 
     def saved(self) -> None:
-        """Say that the events of a batch are saved."""
+        """Confirm that a batch's events are saved."""
         try:
             self._in.write(b"saved\n")
             self._in.flush()
@@ -118,7 +118,7 @@ class _Gateway:
             raise ConfigError(f"the gateway of the agent has ended: {self.errors()}") from None
 
     def errors(self) -> str:
-        """Return the end of what it wrote to standard error."""
+        """Return the end of its standard error."""
         return self._said.text()[-500:].strip()
 
     def _read(self) -> None:
@@ -197,13 +197,13 @@ class _Process:
         return self._report.text(), status
 
     def errors(self) -> str:
-        """Return the end of what it wrote to standard error."""
+        """Return the end of its standard error."""
         return self._errors.text()[-500:].strip()
 
 
 @contextmanager
 def _process(words: list[str], run: Run, address: str, reads: bool) -> Iterator[_Process]:
-    """Start the agent; it is killed when the block ends before it."""
+    """Start the agent; kill it if it outlives the block."""
     try:
         process = subprocess.Popen(
             words,
@@ -231,7 +231,7 @@ def _process(words: list[str], run: Run, address: str, reads: bool) -> Iterator[
 
 
 def _environment(run: Run, address: str) -> Mapping[str, str]:
-    """Return the environment of the agent: ours without the keys of model services, and where the gateway is."""
+    """Return the agent's environment: ours without keys of model services, plus the gateway's address."""
     services = presets().values()
     ours = {name for each in services for name in (each.key_variable, each.url_variable) if name}
     kept = {

@@ -38,9 +38,9 @@ from research.types import Answer, Checked, Citation, Observation, Outcome, Repl
 from research.web.url_guard import LIBRARY
 
 TOGETHER: Final = 8
-"""Sources that are asked at once."""
+"""Most sources read at once."""
 OF_A_SITE: Final = 2
-"""Of these, those of one host."""
+"""Of these, most of one host."""
 SLICE: Final = 10
 """Statements of one event."""
 MOST_STATEMENTS: Final = 2_000
@@ -51,11 +51,11 @@ _BORDERS = "Land boundaries, border countries"
 _BESIDE = 4
 """Sources of a statement that are also compared with it one by one."""
 _NAMED = 6
-"""Names of a statement that are looked for one by one, as in a list of neighbours."""
+"""Most names of a statement searched one by one, as in a list of neighbours."""
 _MEASURES = frozenset({"area", "mass", "volume", "speed"})
-"""What people call the measure of a unit, which a statement with the unit need not say."""
+"""Names of a unit's measure, which a statement with the unit may leave out."""
 _ENDING = re.compile(r"(?<=\w)\.[a-z]\w{1,4}\b")
-"""The end of a file name, which no document contains."""
+"""A file extension, which no document contains."""
 _Wanted = tuple[int, Reference]
 
 
@@ -67,13 +67,13 @@ def audit(
 ) -> Steps[Answer]:
     """Find each statement of a report and what it cites, read every source once, and judge the statements.
 
-    The report is that of the run's first event.  No request to a model is made, except to the judge of citations.
+    The report is that of the run's first event.  No model is asked, except the judge of citations.
     """
     given = run.context.journal.given
     if given is None:
         raise ConfigError("framework 'audit' checks a report, not a question; start it with `audit FILE`")
     trial = _Trial(run, read(given.text), sources, given)
-    # The user has given the report, so its addresses may be opened after a document of the user's was read, too.
+    # The user has given the report, so its addresses may be opened even after a user's document was read.
     run.context.guard.allow_from_user("\n".join([given.text, *(each.url for each in trial.report.sources)]))
     yield from trial.open()
     outcome: Outcome = "answered"
@@ -109,14 +109,14 @@ class _Trial:
         self._beside: dict[int, list[int]] = {}
         """The documents that were read for single statements, by the statement's place."""
         self._near: dict[int, list[int]] = defaultdict(list)
-        """One's own documents that were found for it; those about anything else may have its closest passage."""
-        # What cites all of the Factbook is looked for like what cites nothing.
+        """The user's documents found for it; one about something else may have the closest passage."""
+        # A statement citing all of the Factbook is searched like one citing nothing.
         book = {n for n, each in enumerate(report.sources, 1) if shelf.is_factbook(each.text)}
         said = report.statements
         self._all = [replace(each, numbers=tuple(n for n in each.numbers if n not in book)) for each in said]
         again = given.again
         self._kept = {n - 1: n for n in range(1, min(len(self._all), MOST_STATEMENTS) + 1) if n in again or not again}
-        """Number of each statement that is checked, by its place among all."""
+        """Maps the place of each checked statement to its number."""
         if again:
             self._all = [replace(each, numbers=()) for each in self._all]
         self._cited = Counter(n for place in self._kept for n in set(self._all[place].numbers))
@@ -143,7 +143,7 @@ class _Trial:
             yield say("{number} entries of the reference list are cited nowhere", number=self.report.listed)
 
     def open(self) -> Steps[None]:
-        """Emit what is known before anything is read."""
+        """Emit the findings known before reading."""
         known = tuple(self.sources.values())
         yield from self.run.context.mark(
             Audited(sources=known, miscounts=self.miscounts, total=len(self._kept), notes=self.notes)
@@ -158,12 +158,12 @@ class _Trial:
         return replace(self.sources[n], state=state, reason=reason)
 
     def visit(self, wanted: Sequence[_Wanted]) -> Steps[None]:
-        """Read each web source once, a few at a time and two of a host."""
+        """Read each web source once, a few at a time, two per host."""
         for batch in _polite(wanted):
             yield from self._open({n: each.url for n, each in batch})
 
     def look_up(self, wanted: Sequence[_Wanted]) -> Steps[None]:
-        """Read the user's documents that have the title of a source without an address."""
+        """Read the user's documents titled like a source without an address."""
         with speaking(self.run.language):
             missing = say("the report has no such entry in its list of sources")
             unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
@@ -187,7 +187,7 @@ class _Trial:
             yield from self._open({n: found[0].url for n, found in meant.items() if len(found) == 1}, own=True)
 
     def research(self) -> Steps[None]:
-        """Read what the library has on each statement that cites nothing, or a country's whole entry of the Factbook."""
+        """Read the library on each statement that cites nothing, or a country's whole Factbook entry."""
         cited = {i: self._countries(self._all[i]) for i in self._kept}
         places = [i for i in cited if cited[i] or not self._all[i].numbers]
         if over := len(places[MOST_RESEARCHED:]):
@@ -218,7 +218,7 @@ class _Trial:
                 self._beside[i] = [self._opened[url] for url in both if url in self._opened]
 
     def _on(self, place: int, found: Iterable[Source]) -> list[str]:
-        """Return the addresses of documents on the country that a statement cites, else on what the statement names."""
+        """Return the addresses of documents on the country that a statement cites, else on its names."""
         statement = self._all[place]
         cited, text = self._countries(statement), f"{statement.context}; {without_marks(statement.text)}"
         meant = (
@@ -234,7 +234,7 @@ class _Trial:
         return [each for each, section in named if each.means_country(section)]
 
     def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
-        """Return the documents of the library, and if statements are looked for again all others, that are found."""
+        """Return the found documents of the library; if statements are searched again, also all others."""
         seen = yield from self._use(self._searcher, {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
         again = bool(self.given.again)
         return {n: [s for s in found.sources if again or s.url.startswith(LIBRARY)] for n, found in seen.items()}
@@ -249,7 +249,7 @@ class _Trial:
         yield from self._found(found)
 
     def leave_rest(self) -> Steps[None]:
-        """Say of the sources that nobody looked for why that is so."""
+        """Explain why sources were not looked for."""
         with speaking(self.run.language):
             more = say("not looked for: the limit of this check was reached")
             none = say("it has no address, and none of your documents was searched")
@@ -261,7 +261,7 @@ class _Trial:
         yield from self._found(rest)
 
     def _unclear(self, n: int, meant: Sequence[Source]) -> AuditedSource:
-        """Return a source without an address of which no document was read, with those that may be meant."""
+        """Return a source without an address or a read document, with documents that may be meant."""
         if not meant:
             return self._state(n, "not_found", say("it has no address, and none of your documents has its title"))
         titles = say("; ").join(f"“{each.title}”" for each in meant[:_BESIDE])
@@ -340,7 +340,7 @@ class _Trial:
             found = replace(found, reason=say("nothing that was found says so or denies it"))
         if found.verdict in ("no_source", "unverified"):
             near = [*{each.n: each for each in seen if each.n in beside}.values()]
-            near += [each for each in seen if each.n in self._near[place]]  # of one's own, all that was read
+            near += [each for each in seen if each.n in self._near[place]]  # the user's documents, all that were read
             found = beside_closest(found, [(each.title, each.quote) for each in near])
         if len(beside) < 2:
             return found
@@ -349,7 +349,7 @@ class _Trial:
 
 
 def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int]) -> Statement:
-    """Return a statement with the numbers of the run's sources in place of the report's."""
+    """Return a statement with the report's source numbers replaced by the run's."""
     cited = (ledger[n] for n in statement.numbers if n in ledger)
     return replace(statement, numbers=tuple(dict.fromkeys([*cited, *beside])))
 
@@ -364,7 +364,7 @@ def _query(reference: Reference) -> str:
 
 
 def _queries(text: str) -> list[str]:
-    """Return what is searched for a statement: what it says of each of its names, as a comparison has two, else all of it."""
+    """Return the queries for a statement: one for each name if it compares several, else all of it."""
     name = "|".join(re.escape(each) for each in named(text) if content_tokens(each))
     names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
     labels = [_BORDERS] if says("borders", text) else labels_in(text)

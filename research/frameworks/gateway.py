@@ -33,7 +33,7 @@ def gateway(run: Run) -> Steps[Answer]:
 
 
 def _last_word(run: Run) -> str:
-    """Return the last reply, or the answer that it gives as a call, as some frameworks ask for."""
+    """Return the last reply, or the answer in its call, as some frameworks require."""
     replies = [each.reply for each in run.context.journal.replied if each.agent == run.agent]
     if replies and len(replies[-1].calls) == 1 and run.context.journal.observation(replies[-1].calls[0].id) is None:
         given = [value for value in replies[-1].calls[0].arguments.values() if isinstance(value, str)]
@@ -55,7 +55,7 @@ def report_of(run: Run, text: str, outcome: Outcome) -> Answer:
 
 
 def _numbered(report: Report, seen: list[Source]) -> tuple[str, list[Source]]:
-    """Return the report with the numbers that the run gave to its sources; those that no tool returned get new ones."""
+    """Return the report with the numbers that the run gave to its sources; others get new ones."""
     numbers = {_key(source.url): source.n for source in seen}
     new = max(numbers.values(), default=0)
     own: dict[int, int] = {}

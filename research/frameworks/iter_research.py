@@ -60,9 +60,9 @@ def iter_research(
 
 
 def _reads(native: bool) -> Reads:
-    """Return a check that a tagged reply has a report; the model is asked again for it once.
+    """Return a check that a tagged reply has a report; it is requested once more.
 
-    Many models write no text beside a native call, so that asking them again for it is in vain.
+    Many models write no text beside a native call, so asking them again is useless.
     """
     asked_again = native
 
@@ -93,7 +93,7 @@ def _rewrite(run: Run, report: str, limit: int) -> Steps[None]:
 
 
 def _asked(run: Run, purpose: str, **values: str) -> Steps[str]:
-    """Return the reply to a request outside the conversation; empty if it fails, or an earlier version did not make it."""
+    """Return the reply to a request outside the conversation; empty if it fails, or if an earlier version did not make it."""
     if run.recorded_purpose() not in ("", purpose):
         return ""
     brief = run.brief(purpose, question=run.question, **values)

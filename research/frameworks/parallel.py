@@ -97,11 +97,11 @@ def _branch(run: Run, child: Run) -> Steps[Answer | None]:
     try:
         return (yield from run.delegate(child))
     except ProviderError:
-        return None  # the caller counts it; the other runs continue
+        return None  # the caller counts the failure; other runs continue
 
 
 def _excerpt(child: Run, answer: Answer, sees: str, k: int) -> str:
-    """Return what the synthesis sees of a run: its last steps or its report, and its answer."""
+    """Return the synthesis's view of a run: its last steps or report, and its answer."""
     last = f"Answer: {with_account(answer.text, answer.short, answer.parts)}"
     if sees == "last-k":
         steps = [

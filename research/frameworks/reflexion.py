@@ -90,7 +90,7 @@ def reflexion(
 
 
 def _reflect(run: Run, trial: Run, problem: str, memory: str) -> Steps[list[str]]:
-    """Return what the next attempt sees of this one."""
+    """Return the next attempt's view of this one."""
     notes = []
     if memory in ("last_trial", "both"):
         notes.append(clip(_trajectory(trial), TRAJECTORY // 4))
@@ -102,7 +102,7 @@ def _reflect(run: Run, trial: Run, problem: str, memory: str) -> Steps[list[str]
 
 
 def _judge(run: Run, answer: Answer, evaluator: str, gold: str) -> Steps[str]:
-    """Return what is wrong with an attempt; empty if it is good."""
+    """Return the problem of an attempt; empty if it is good."""
     if evaluator == "gold":
         wanted, given = (f" {' '.join(tokens(text))} " for text in (gold, answer.text))
         return "" if wanted.strip() and wanted in given else "The answer is not the right one."
@@ -115,7 +115,7 @@ def _judge(run: Run, answer: Answer, evaluator: str, gold: str) -> Steps[str]:
 
 
 def _problem(run: Run, answer: Answer) -> str:
-    """Return what code can find wrong: an early end, no sources, unsupported citations; empty if nothing."""
+    """Return a problem that code can find: an early end, no sources, unsupported citations; empty if none."""
     if answer.outcome != "answered":
         return f"The attempt ended by its limit: {answer.outcome}."
     sources = run.context.ledger.sources

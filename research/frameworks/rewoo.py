@@ -130,7 +130,7 @@ def _look_up(
 def _planned_again(
     run: Run, step: PlanStep, evidence: Mapping[str, str], tools: Sequence[ToolSpec]
 ) -> Steps[PlanStep | None]:
-    """Return another step in place of a failed one, from a request of its own; None if the model names none."""
+    """Return a step to replace a failed one, by a separate request; None if the model names none."""
     callable_tools = [tool for tool in tools if tool.name != LLM.name]
     known = [f"#{name}: {clip(text, 500)}" for name, text in evidence.items() if name != step.id]
     planner = run.child(f"{step.id.lower()}-again")
@@ -140,7 +140,7 @@ def _planned_again(
     )  # fmt: skip
 
     def read(reply: Reply) -> PlanStep:
-        # Earlier evidence is no step of this reply, so it is given as steps for the references to point at.
+        # Earlier evidence is not in this reply, so it is given as steps that references can point at.
         done = "".join(f"#{name} = {LLM.name}[-]\n" for name in evidence if name != step.id)
         found = _steps(msgspec.structs.replace(reply, answer=done + reply.answer), [*callable_tools, LLM])[-1]
         if found.id != step.id or found.tool == LLM.name:
@@ -180,7 +180,7 @@ def _in_code(code: str, evidence: Mapping[str, str]) -> str:
 
 
 def _arguments(step: PlanStep, spec: ToolSpec) -> dict[str, Any]:
-    """Return a step's input as arguments: a JSON object that names one of them, or else the text as the first one."""
+    """Return a step's input as arguments: a JSON object naming any of them, or else the text as the first."""
     known = spec.parameters.get("properties", {})
     names: list[str] = spec.parameters.get("required", []) or list(known)
     try:

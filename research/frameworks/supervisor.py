@@ -294,7 +294,7 @@ def _first(reply: Reply, model: type[M]) -> M | None:
             try:
                 return model.model_validate(call.arguments)
             except ValidationError:
-                continue  # its observation says what is wrong
+                continue  # its observation names the error
     return None
 
 

@@ -1,6 +1,6 @@
 """Fingerprints of accepted tool descriptions: a description that changes later is withheld until the user approves it.
 
-A description is an instruction to the model, and a server that was harmless when it was added can replace it any day.
+A description is an instruction to the model, and a server that was harmless when added can change it any day.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from research.errors import ConfigError
 
 FILE = "mcp-seen.json"
 MAX_TOOLS = 1_000
-"""Tools recorded for one server; further new ones are withheld, in case a server invents names without end."""
+"""Tools recorded for one server; further ones are withheld, in case a server invents names endlessly."""
 
 
 class ToolRecord(Struct, omit_defaults=True):
@@ -27,7 +27,7 @@ class ToolRecord(Struct, omit_defaults=True):
     accepted: str
     """Fingerprint of the description and parameters that were accepted."""
     waiting: str = ""
-    """Fingerprint of a change that is not yet approved; empty when there is none."""
+    """Fingerprint of a change not yet approved; empty if none."""
 
 
 class Approvals:

@@ -36,7 +36,7 @@ _ACCEPTED = (
 
 
 class Server(Struct, frozen=True, forbid_unknown_fields=True):
-    """One server as in the file, before variables are substituted: `address` has no secret but what the file contains."""
+    """One server as in the file, before variables are substituted: `address` has only secrets written in the file."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Redactor:
     """Replaces secrets in a text, also in the encoded forms that servers echo (see `key_pattern`)."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        # The longest first: one secret may be the beginning of another.
+        # Longest first: one secret may be the beginning of another.
         self._patterns = [key_pattern(secret) for secret in sorted(set(secrets), key=len, reverse=True)]
 
     def __call__(self, text: str) -> str:
@@ -88,7 +88,7 @@ class Launch(Struct, frozen=True):
     url: SecretStr
     headers: Mapping[str, SecretStr]
     redact: Redactor
-    """To be applied to every text from this server, and to errors from connecting to it."""
+    """Apply it to every text from this server, and to connection errors."""
 
 
 def read(path: Path) -> dict[str, Server]:
@@ -143,7 +143,7 @@ def launch(path: Path, name: str, server: Server, environment: Mapping[str, str]
         *(word for value in headers.values() for word in value.split()),
         *in_query,
     ]
-    user = re.search(r"(?<=//)[^/?#]*(?=@)", url)  # refused later, with the url in the message
+    user = re.search(r"(?<=//)[^/?#]*(?=@)", url)  # refused later, with the url in the message;
     if user:  # its password must be hidden in that message
         used += [unquote(user[0]).rpartition(":")[2], user[0].rpartition(":")[2]]
     # A path is not a secret, and tools need unchanged paths in results.

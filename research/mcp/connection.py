@@ -52,7 +52,7 @@ MAX_TOOLS = 256
 _STDERR_BYTES = 2_000
 """Bytes kept from the end of a server's error output."""
 _STDERR_WAIT_S = 2.0
-"""Seconds to wait for the rest of the error output of a process that has ended; one that it started may keep it open."""
+"""Seconds to wait for the rest of an ended process's error output; its children may keep it open."""
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ class Connection:
         self.name = name
         self.server = server
         self.redact = Redactor()
-        """To be applied to the server's texts; it knows the secrets once the server has been started."""
+        """Apply it to the server's texts; it knows the secrets once the server is started."""
         self._launch = launch
         self._portal = portal
         self._folder = folder
@@ -108,8 +108,8 @@ class Connection:
             return self._request(request, self.server.timeout_s, tool)
 
     def close(self) -> None:
-        """End the session and the server's process, even while it starts.  The connection cannot be reopened."""
-        self._closed = True  # without the lock, which another thread holds while a server starts
+        """End the session and the server's process, even during its start. The connection cannot be reopened."""
+        self._closed = True  # without the lock: another thread holds it while a server starts
         session = self._session
         if session is not None:
             session.close()
@@ -129,7 +129,7 @@ class Connection:
         try:
             return _wait_for(session.portal.start_task_soon(bounded)).result()
         except TimeoutError:
-            if session.intake.line:  # it is in the middle of a message, which may have no end
+            if session.intake.line:  # it is in the middle of a message that may never end
                 self._drop(session, what, TimeoutError())
             raise ToolError(
                 say("{what} did not answer within {seconds:g} s; try something else", what=what, seconds=seconds)
@@ -307,7 +307,7 @@ class _Session:
             parameters = StdioServerParameters(
                 command=command,
                 args=args,
-                # The library passes on PATH, HOME and a few others; these are added to them.
+                # The library passes on PATH, HOME and a few others; add these.
                 env={key: value.get_secret_value() for key, value in self._launch.env.items()},
                 cwd=self._folder,
                 encoding_error_handler="replace",

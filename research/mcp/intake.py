@@ -1,4 +1,4 @@
-"""What a server's program writes: whole lines of bounded length, in linear time, in the loop that all servers share."""
+"""Read a server program's output: whole lines of bounded length, in linear time, in the loop shared by all servers."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ LONGEST: Final = 10_000_000
 UNASKED: Final = 20_000_000
 """Bytes that a server may write after the last request to it."""
 MESSAGES: Final = 50_000
-"""Messages that it may write after it: each takes the loop 20 µs or more."""
+"""Messages it may write after that: each takes the loop 20 µs or more."""
 
 
 class Intake:
-    """How much a server has written since it was asked."""
+    """How much a server has written since the last request."""
 
     def __init__(self, close: Callable[[], None] = lambda: None) -> None:
-        """`close` ends the session, whose library would go on reading what comes, to throw it away."""
+        """`close` ends the session, whose library would otherwise keep reading and discarding."""
         self._close = close
         self.line = 0
-        """Bytes of the message that has begun and not ended."""
+        """Bytes of the unfinished message."""
         self.since_asked = self.messages = 0
         self.problem = ""
         """Why nothing more is read."""
 
     def asked(self) -> None:
-        """Begin to count anew: a request is sent."""
+        """Reset the count: a request is sent."""
         self.since_asked = self.messages = 0
 
     def take(self, piece: bytes) -> None:
-        """Count a piece.  Raises `anyio.BrokenResourceError` when it is too much, which ends the session."""
+        """Count a piece. If it is too much, raises `anyio.BrokenResourceError`, which ends the session."""
         end = piece.rfind(b"\n")
         self.line = len(piece) - end - 1 if end >= 0 else self.line + len(piece)
         self.since_asked += len(piece)
@@ -64,7 +64,7 @@ class Lines(TextReceiveStream):
         self._begun: list[bytes] = []
 
     async def receive(self) -> str:
-        """Return the lines that have ended."""
+        """Return the completed lines."""
         while True:
             piece = await self.transport_stream.receive()
             self._intake.take(piece)
@@ -78,7 +78,7 @@ class Lines(TextReceiveStream):
 
 
 def install() -> None:
-    """Let the library's stdio client read through `Lines`."""
+    """Make the library's stdio client read through `Lines`."""
     from mcp.client import stdio
 
     stdio.TextReceiveStream = Lines  # type: ignore[attr-defined]

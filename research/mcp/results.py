@@ -77,7 +77,7 @@ def source_url(server: str, tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _parts(result: CallToolResult) -> tuple[list[str], list[bytes], list[str]]:
-    """Return the texts, the PNG images, and notes on the parts that are neither."""
+    """Return the texts, the PNG images, and notes on the other parts."""
     from mcp_types import AudioContent, EmbeddedResource, ImageContent, ResourceLink, TextContent, TextResourceContents
 
     texts: list[str] = []
@@ -110,7 +110,7 @@ def _repeats(texts: list[str], value: Any) -> bool:
 
     Servers repeat structured content as text for clients that know text only.
     """
-    if isinstance(value, dict) and set(value) == {"result"}:  # the SDKs wrap a value that is not an object like this
+    if isinstance(value, dict) and set(value) == {"result"}:  # the SDKs wrap values other than objects so
         value = value["result"]
     found: list[Any] = []
     for text in texts:

@@ -18,7 +18,7 @@ from research.prompts import escape
 from research.text import clip
 
 DESCRIPTION_CHARACTERS = 1_024
-"""Maximum characters of a tool's description, which is what OpenAI accepts."""
+"""Maximum characters of a tool's description, as OpenAI accepts."""
 SCHEMA_CHARACTERS = 8_000
 """Approximate maximum characters of a tool's parameters."""
 _VALUE_CHARACTERS = 300
@@ -42,7 +42,7 @@ def fingerprint(description: str, schema: Any) -> str:
 def offered_name(server: str, tool: str, taken: Container[str]) -> str:
     """Return `server__tool` in the characters that OpenAI accepts, at most 64 of them.
 
-    A name that had to be changed or shortened ends in a hash of the original.
+    A changed or shortened name ends in a hash of the original.
     """
     plain = f"{server}__{tool}"
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", plain)
@@ -73,7 +73,7 @@ def description(server: str, text: str) -> str:
 
 
 def parameters(schema: Any) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments, reduced to the keywords that are safe and to `SCHEMA_CHARACTERS`.
+    """Return the JSON Schema of a tool's arguments, reduced to safe keywords and to `SCHEMA_CHARACTERS`.
 
     A part that is left out accepts anything: the server itself checks its arguments.
     """

@@ -75,13 +75,13 @@ class McpTool:
 
     @property
     def timeout_s(self) -> float:
-        """Longer than the time-outs for starting the server and for the call, whose own error messages say more."""
+        """Longer than the time-outs for the server's start and for the call, whose error messages say more."""
         return self._connection.server.timeout_s + START_S + 10
 
     def __call__(self, /, **arguments: Any) -> ToolOutput:
         try:
             result = self._connection.call(self._tool, arguments)
-        except ToolError as error:  # its message may quote the server
+        except ToolError as error:  # the message may quote the server
             raise PrivateError(str(error)) from error
         return results.output(result, self._connection.name, self._tool, arguments, self._connection.redact)
 
@@ -141,7 +141,7 @@ class McpServers:
         return Check(name, address, tuple(tool.spec.name for tool in offer.tools), offer.withheld)
 
     def approve(self, name: str) -> list[str]:
-        """Accept the changed tools of a server, as they were when the change was recorded; return their names.
+        """Accept a server's changed tools, as recorded at the change; return their names.
 
         Raises `ConfigError` for an unknown server name.
         """
@@ -167,7 +167,7 @@ class McpServers:
     def _offered(self, connection: Connection, taken: set[str]) -> Iterator[Tool | Withheld]:
         listed: dict[str, Listed] = {}
         for tool in connection.tools():
-            listed.setdefault(tool.name, tool)  # a second tool of the same name does not replace the first
+            listed.setdefault(tool.name, tool)  # a second tool of that name does not replace the first
         marks = {name: fingerprint(tool.description or "", tool.input_schema) for name, tool in listed.items()}
         marks = {name: mark for name, mark in marks.items() if len(name) <= _LONGEST_NAME}
         refused = self._approvals.admit(connection.name, marks)

@@ -45,7 +45,7 @@ class AsyncVettedNetwork(httpcore2.AsyncNetworkBackend):
             for left in range(len(addresses), 0, -1):
                 seconds = max(0.1, deadline - time.monotonic()) / left
                 try:
-                    # The address, not the name, which might resolve to another address by now.
+                    # The address: the name might resolve to another one by now.
                     return await self._tcp.connect_tcp(addresses[-left], port, seconds, local_address, socket_options)
                 except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                     if left == 1:
@@ -67,7 +67,7 @@ class VettedTransport(httpx2.AsyncHTTPTransport):
         self._pool = httpcore2.AsyncConnectionPool(ssl_context=ssl_context(), network_backend=network)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        # A few compressed bytes can unpack to a gigabyte, and nothing here needs compression.
+        # A few compressed bytes can unpack to a gigabyte; nothing here needs compression.
         request.headers["Accept-Encoding"] = "identity"
         response = await super().handle_async_request(request)
         if response.headers.get("Content-Encoding", "identity").lower() != "identity":

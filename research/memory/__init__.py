@@ -34,7 +34,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     round: int = 0
     """The main agent's round in which the source was seen, from 1; 0 if none is known."""
     url: str = ""
-    """Of the source; empty without one."""
+    """The source's; empty without one."""
     title: str = ""
     """Of the source; for a report, the question."""
     quote: str = ""
@@ -70,20 +70,20 @@ class Match(Struct, frozen=True):
 
     entry: Entry
     score: float
-    """Fused from both ranks; meaningful only for the order of the results."""
+    """Fused from both ranks; only its order has a meaning."""
     cosine: float
-    """Of the vectors of query and entry, -1 to 1."""
+    """Cosine of query and entry, -1 to 1."""
     word_rank: int
     """Rank from 1 in the search by words; 0 if that search did not return the entry."""
     meaning_rank: int
-    """The same for the search by meaning."""
+    """Likewise for the search by meaning."""
 
 
 class Added(Struct, frozen=True):
     """The outcome of adding one entry."""
 
     id: str
-    """Of the new entry, or of the existing one that it was merged into."""
+    """Id of the new entry, or of the one it was merged into."""
     new: bool
 
 
@@ -92,4 +92,4 @@ class Imported(Struct, frozen=True):
 
     added: int
     known: int
-    """Entries that the memory already had, or that said the same as an entry it had."""
+    """Entries already in the memory, or equal in meaning to one."""

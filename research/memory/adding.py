@@ -31,7 +31,7 @@ def add_chunk(
     """
     now = time.time()
     with store.writing():
-        vectors.same_encoder()  # another process may have been the first to write
+        vectors.same_encoder()  # another process may have written first
         new, added = _merge(store, vectors, chunk, encoded, now)
         numbers = store.insert([(entry, now) for entry in new.values()])
         rows = {number: encoded[place].tobytes() for number, place in zip(numbers, new, strict=True)}
@@ -74,7 +74,7 @@ def _merge(
 def _candidates(
     store: MemoryStore, vectors: Vectors, chunk: Sequence[Entry], encoded: NDArray[np.float32]
 ) -> list[list[tuple[int, Entry]]]:
-    """Return for each entry of the chunk the stored ones, of the same source, that may say the same; nearest first."""
+    """Return for each entry of the chunk the stored ones of its source that may say the same, nearest first."""
     matrix = vectors.synced()
     if matrix is None:
         return [[] for _ in chunk]

@@ -14,14 +14,14 @@ MIN_COSINE = 0.9
 
 
 def is_duplicate(one: Entry, other: Entry) -> bool:
-    """Return whether two entries of the same kind and source say the same words, one run of which may stand elsewhere.
+    """Return whether two entries of one kind and source have the same words; one run of them may be moved.
 
     A high cosine is not enough: "on Monday" and "on Tuesday", or "A exceeds B" and "B exceeds A", have one above 0.98.
     """
     if (one.kind, one.url) != (other.kind, other.url):
         return False
     (words, figures), (others, theirs) = map(_read, (one.text, other.text))
-    moved = sum(kind == "number" for kind, *_ in figures) < 2  # not in "A has 5, B has 7" and "B has 5, A has 7"
+    moved = sum(kind == "number" for kind, *_ in figures) < 2  # unequal: "A has 5, B has 7" and "B has 5, A has 7"
     return figures == theirs and _same_words(words, others, moved)
 
 
@@ -32,7 +32,7 @@ def merged(earlier: Entry, later: Entry) -> Entry:
 
 
 def _same_words(one: list[str], other: list[str], moved: bool) -> bool:
-    """Return whether two lists of words are equal, or differ by one run of words that stands elsewhere."""
+    """Return whether two lists of words are equal, except that one run of words may be moved."""
     if one == other or not moved or sorted(one) != sorted(other):
         return one == other
     while one[0] == other[0]:
@@ -43,7 +43,7 @@ def _same_words(one: list[str], other: list[str], moved: bool) -> bool:
 
 
 def _read(text: str) -> tuple[list[str], list[tuple[str, float, str]]]:
-    """Return the words of a text that carry what it says, 0 for each figure, and the figures."""
+    """Return the content words of a text, with 0 for each figure, and the figures."""
     figures = [q for q in quantities(text) if not q.weak]
     for q in reversed(figures):
         text = f"{text[: q.start]} 0 {text[q.end :]}"

@@ -38,7 +38,7 @@ MAX_CHARACTERS = 100_000
 _CHUNK = 128
 """Entries that are encoded, compared and committed together."""
 _DEPTH = 20
-"""Minimum number of entries that each of the two rankings contributes to a search."""
+"""Fewest entries that each of the two rankings contributes to a search."""
 _MAX_TIME_S = 250_000_000_000
 """Late in the year 9892; Python cannot format dates after the year 9999."""
 _MAX_ROUND = 1_000_000
@@ -65,7 +65,7 @@ class Memory:
     def __init__(self, place: Path | MemoryStore, embedder: Embedder, capacity: int = CAPACITY) -> None:
         """`place`: a store, or the path of an SQLite file."""
         self.capacity = capacity
-        """Maximum number of entries.  A new one replaces the unpinned one that was learned or recalled longest ago."""
+        """Maximum number of entries.  A new one replaces the unpinned one learned or recalled longest ago."""
         self._store = SqliteMemoryStore(place) if isinstance(place, Path) else place
         self._vectors = Vectors(self._store, embedder, capacity)
         self._lock = threading.RLock()
@@ -123,12 +123,12 @@ class Memory:
             self._store.pin(ids, pinned)
 
     def touch(self, ids: Sequence[str]) -> None:
-        """Record that entries were used now, so that others are evicted before them.  Ignores unknown ids."""
+        """Record that entries were used now, so that others are evicted first.  Ignores unknown ids."""
         with self._store.writing():
             self._store.touch(ids, time.time())
 
     def forget(self, ids: Sequence[str]) -> int:
-        """Hide entries from every list and search until `restore` or `purge`; return how many there were."""
+        """Hide entries from every list and search until `restore` or `purge`; return how many were hidden."""
         with self._lock:
             with self._store.writing():
                 forgotten = self._store.forget(ids, time.time())
@@ -143,7 +143,7 @@ class Memory:
                 evicted = self._store.evict(self.capacity)
             self._vectors.drop(evicted)
         if not self.other_encoder:
-            # Encoding the memory again leaves forgotten entries out, so a restored one may have no vector.
+            # Reencoding skips forgotten entries, so a restored one may have no vector.
             self._encode_missing(None, threading.Event())
 
     def purge(self, before: float) -> int:
@@ -214,7 +214,7 @@ class Memory:
                 removed = [number for number in numbers if number not in entries]
                 if not removed:
                     return by_words, by_meaning, entries, matrix.take(list(entries))
-                # Another process has removed these, and perhaps more, since their vectors were read.
+                # Another process has removed these, perhaps with others, since their vectors were read.
                 matrix.drop([*removed, *matrix.others(self._store.numbers())])
 
     def map_points(self, filters: Filters = NO_FILTERS, limit: int = 2_000) -> list[MapPoint]:

@@ -33,11 +33,11 @@ class Vectors:
         """Id of the last vector that was loaded."""
 
     def other_encoder(self) -> str:
-        """Return the other encoder that stored vectors were made by; empty if there are none."""
+        """Return the other encoder that made stored vectors; empty if none did."""
         return self._other(self._store.encoders())
 
     def same_encoder(self) -> bool:
-        """Return whether there are any vectors.  Raises `ConfigError` when some were made by another encoder."""
+        """Return whether there are any vectors.  Raises `ConfigError` if another encoder made some."""
         there = self._store.encoders()
         if other := self._other(there):
             raise ConfigError(
@@ -50,7 +50,7 @@ class Vectors:
         return next((name for name in names if name != self.embedder.id), "")
 
     def encode(self, entries: Sequence[Entry]) -> NDArray[np.float32]:
-        """Return unit vectors, shape (len(entries), dimension), of each text, with the title of its source if any."""
+        """Return unit vectors, shape (len(entries), dimension), of the texts, each with its source's title if any."""
         titled = [index for index, entry in enumerate(entries) if entry.title]
         bare = [index for index, entry in enumerate(entries) if not entry.title]
         parts = []

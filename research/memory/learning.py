@@ -21,7 +21,7 @@ MAX_PASSAGES = 200
 REPORT_CHARACTERS = 20_000
 """Maximum length of a report in the memory."""
 ANSWERED = ("answered", "partly_answered")
-"""Outcomes of runs whose report is worth keeping; of the others, only statements that their sources support are."""
+"""Outcomes of runs whose report is worth keeping; of other runs, only supported statements are."""
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _FRAGMENT_START = re.compile(r"[\s,;:，；、：)）]")
 _WORD = re.compile(r"\w")
@@ -44,7 +44,7 @@ def supported_findings(view: RunView) -> tuple[Entry, ...]:
 def new_findings(view: RunView) -> tuple[Entry, ...]:
     """Return the findings of a run, without those that rest only on a passage recalled from the memory.
 
-    Otherwise runs would store the same finding again and again in different words.
+    Otherwise runs would store the same finding repeatedly in different words.
     """
     return _findings(view, [each for each in _supported(view) if not _passage(view, each).memory])
 
@@ -60,7 +60,7 @@ def _findings(view: RunView, citations: Sequence[Citation]) -> tuple[Entry, ...]
 
 
 def _supported(view: RunView) -> list[Citation]:
-    read = stated(view)  # a passage that is quoted below an answer is with its statement
+    read = stated(view)  # a passage quoted below an answer is stored with its statement
     supported = [
         each for each in view.citations if each.status in HOLDS and each.n in view.sources and each.claim in read
     ]
@@ -69,7 +69,7 @@ def _supported(view: RunView) -> list[Citation]:
 
 
 def _measured(view: RunView, citation: Citation) -> bool:
-    """Return whether a claim that follows by calculation names what was measured: not `The difference is 4.6 %`."""
+    """Return whether a calculated claim names what was measured, unlike `The difference is 4.6 %`."""
     label = line_tokens(label_of(citation.quote.partition("\n")[0]))
     said = told(citation.claim, (), [each.title for each in view.sources[citation.n]]).text
     return citation.status != "calculated" or not label or bool(label & line_tokens(said))
@@ -134,7 +134,7 @@ def _passage(view: RunView, citation: Citation) -> Source:
 
 
 def normalized(text: str) -> str:
-    """Return a text without case, final full stop and differences in spacing, for comparing it word for word."""
+    """Normalise case, spacing and final full stop, for comparison word for word."""
     return " ".join(text.split()).rstrip(".。").casefold()
 
 

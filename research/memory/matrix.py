@@ -17,7 +17,7 @@ _BLOCK = 128
 
 
 class Matrix:
-    """Vectors by the numbers of their entries, in no order.  Not safe for threads.
+    """Vectors by entry number, unordered.  Not safe for threads.
 
     Unused rows are at the end and take address space only: the system allocates memory when a row is written.
     """
@@ -56,7 +56,7 @@ class Matrix:
         return list(self._rows.keys() - set(numbers))
 
     def nearest(self, vector: NDArray[np.float32], limit: int, scope: Sequence[int] | None = None) -> list[int]:
-        """Return at most `limit` numbers by cosine with a unit vector, best first; `scope`: only among these numbers."""
+        """Return at most `limit` numbers by cosine with a unit vector, best first; `scope`: only these numbers."""
         numbers, rows = self._numbers[: len(self)], self._vectors[: len(self)]
         # `vecdot` uses one core and is no slower than `rows @ vector` on two; the search by words uses the other.
         if scope is None:
@@ -106,7 +106,7 @@ def _highest(scores: NDArray[np.float32], limit: int) -> NDArray[np.intp]:
     """Return the indices of the `limit` highest scores, best first."""
     groups = len(scores) // max(1, len(scores) // (8 * limit))
     if groups > limit:
-        # Sort only scores that reach the `limit`-th highest of the group maxima: at least `limit` do, and few others.
+        # Sort only scores that reach the `limit`-th highest of the group maxima: at least `limit` do, and few more.
         highest = scores[: len(scores) // groups * groups].reshape(-1, groups).max(axis=0)
         places = np.flatnonzero(scores >= np.partition(highest, -limit)[-limit])
     else:

@@ -30,8 +30,8 @@ def fuse(
 ) -> dict[int, float]:
     """Return scores by number, best first, by weighted reciprocal rank fusion (Cormack, Clarke, Buettcher 2009).
 
-    Ranks the entries of both searches by both.  A rank by words is weighted with the share of the query that the entry
-    contains, and a rank by meaning with the cosine, both from 0 to 1, so that the best of bad matches scores low.
+    Ranks the entries of both searches by both. A rank by words is weighted by the share of the query in the entry, and
+    a rank by meaning by the cosine, both from 0 to 1, so that the best of bad matches scores low.
     """
     coverage = dict(zip(entries, scores(query, query_words_in(query, entries.values())), strict=True))
     words = {number: rank for rank, number in enumerate(by_words, 1)}
@@ -45,7 +45,7 @@ def fuse(
 def query_words_in(query: str, entries: Iterable[Entry]) -> list[str]:
     """Return the words of the query that each entry contains, joined by spaces.
 
-    Texts may be long, so only words that begin like one of the query are reduced to tokens.
+    Texts may be long, so only words that begin like one of the query's become tokens.
     """
     wanted = set(content_tokens(query))
     spaced = {word for word in wanted if _WORD.fullmatch(word)}

@@ -46,7 +46,7 @@ SourceCheck = Callable[[Entry], bool]
 
 
 def recall(memory: Memory, query: str, limit: int = LIMIT, still_says: SourceCheck = lambda entry: True) -> ToolOutput:
-    """Return the entries that may help with the query, best first, without those that fail `still_says`.
+    """Return the entries that may help with the query, best first, except those that fail `still_says`.
 
     An entry with a source becomes a passage of that source, so that answers cite the source; a note of the user is its
     own source.  A report is shown but cannot be cited; its sources can.  Raises `ToolError` for a query without words and

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Reembedding:
-    """Runs `Memory.reembed` in a thread of low priority; one for each open memory.
+    """Runs `Memory.reembed` in a low-priority thread, one for each open memory.
 
     Commits some entries at a time: after an interruption by `close`, a crash or an error, the next `start` continues
     from there.  Two processes may run it at once: each skips what the other has committed.
@@ -24,7 +24,7 @@ class Reembedding:
         self.done, self.total = 0, 0
         """Entries encoded since `start`, and the total; both 0 until the first are done."""
         self.error = ""
-        """Why it ended too early; empty if it did not."""
+        """Why it ended early; empty if it did not."""
         self._memory = memory
         self._background = Background("renew-memory", self._work)
 
@@ -39,7 +39,7 @@ class Reembedding:
         return self._background.start()
 
     def close(self) -> None:
-        """Stop after the entries in progress, and wait for that.  It cannot be started again."""
+        """Stop after the entries in progress, and wait for it. It cannot be restarted."""
         self._background.close()
 
     def _work(self, closing: threading.Event) -> None:

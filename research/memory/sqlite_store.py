@@ -142,7 +142,7 @@ _FIRST_SCHEMA = (
     "CREATE INDEX entries_time ON entries (time)",
     "CREATE INDEX entries_run ON entries (run)",
     "CREATE INDEX entries_url ON entries (url)",
-    # For the count and for the oldest entry, without forgotten and pinned ones.
+    # For the count and the oldest entry, without forgotten and pinned ones.
     "CREATE INDEX entries_seen ON entries (seen, pinned) WHERE forgotten IS NULL",
     "CREATE TABLE encoders (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL)",
     """CREATE TABLE vectors (

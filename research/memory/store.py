@@ -20,7 +20,7 @@ WEIGHTS: Final[Mapping[str, int]] = {"title": 4, "text": 4, "quote": 1, "tags": 
 MAX_OCCURRENCES: Final = 8_000
 """Approximate number of word occurrences that a search reads to score entries."""
 _MAX_SCORED: Final = 500
-"""Approximate number of entries that a search by words scores."""
+"""Approximate number of entries scored in a search by words."""
 _CHUNK: Final = 128
 """Entries that are read, written and committed together."""
 _FETCH: Final = 4_096
@@ -91,7 +91,7 @@ class MemoryStore(ABC):
 
     @abstractmethod
     def _each(self, query: str, parameters: Sequence[Sequence[Any]]) -> list[Any]:
-        """Execute a statement for each set of parameters; return the row of each."""
+        """Execute a statement for each set of parameters; return one row for each."""
 
     def update(self, number: int, entry: Entry) -> None:
         """Replace the text, tags and provenance of an entry."""
@@ -213,13 +213,13 @@ class MemoryStore(ABC):
     def search_words(self, words: Sequence[str], limit: int, filters: Filters) -> list[int]:
         """Return the numbers of the entries that contain these words, best first by BM25.
 
-        Where many entries contain one of the words, scores only those that contain one of the rarest, and leaves the
-        most common words out of the score: they would hardly change the order.
+        If many entries contain one of the words, scores only those with one of the rarest, and without the most common
+        words: they would hardly change the order.
         """
 
     @abstractmethod
     def _index(self, entries: Mapping[int, Entry]) -> None:
-        """Let entries be found by their words, and no longer by those that they had."""
+        """Index entries by their current words, replacing earlier ones."""
 
     @abstractmethod
     def _unindex(self, numbers: Sequence[int]) -> None: ...
@@ -227,7 +227,7 @@ class MemoryStore(ABC):
     # Vectors
 
     def encoders(self) -> list[str]:
-        """Return the encoders that the stored vectors were made by."""
+        """Return the encoders that made the stored vectors."""
         query = """SELECT name FROM {s}.encoders
             WHERE EXISTS (SELECT 1 FROM {s}.vectors WHERE encoder = encoders.id)"""
         return [name for (name,) in self._rows(query)]
@@ -290,7 +290,7 @@ def _text(value: Any) -> Any:
 def rarest(counts: Iterable[tuple[int, str]]) -> tuple[list[str], list[str]]:
     """Return the words to find entries by, and the words to score them by, given (entries that contain it, word).
 
-    Both are the rarest words whose counts add up to at most `_MAX_SCORED` and `MAX_OCCURRENCES`, but at least one.
+    Both are the rarest words whose counts total at most `_MAX_SCORED` and `MAX_OCCURRENCES`, at least one.
     """
     found = sorted((count, word) for count, word in counts if count)
     sums = list(accumulate(count for count, _ in found))

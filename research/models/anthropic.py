@@ -36,7 +36,7 @@ VERSION = "2026-10-21"
 SAMPLING_VERSION = "2023-06-01"
 """The last version of the API with `temperature`, which some of today's models still accept."""
 _PLATFORM_VERSIONS = {"bedrock": "bedrock-2023-05-31", "vertex": "vertex-2023-10-16"}
-"""The same for platforms that read the version from the body; the SDK sends today's."""
+"""The same for platforms that read the version from the body."""
 
 _MOST_TOKENS = 16_384
 """Default limit of a reply, thinking included: the service requires a number."""
@@ -94,7 +94,7 @@ class AnthropicModel(ServedModel):
     def _stream(self, body: dict[str, Any], position: int) -> Iterator[Delta | Completion]:
         reply = Reply()
         version = SAMPLING_VERSION if "temperature" in body else VERSION
-        # Bedrock and Vertex have a version of their own, which the SDK sends.
+        # Bedrock and Vertex have their own version, which the SDK sends.
         headers = {"anthropic-version": version} if self._endpoint.kind == "anthropic" else {}
         data = ""
         with closing(self._service.events("/v1/messages", body, _is_last, headers, whole="content")) as events:
@@ -124,7 +124,7 @@ class AnthropicModel(ServedModel):
             self._most_tokens = int(most[1])
             return True
         present = [name for name in _OPTIONAL if name in body]
-        if "cache_control" not in self._rejected:  # appears inside blocks, not at the top of the body
+        if "cache_control" not in self._rejected:  # belongs inside blocks, not at the top of the body
             present.append("cache_control")
         refused = rejection.unsupported(present)
         if refused == "thinking":
@@ -176,7 +176,7 @@ class AnthropicModel(ServedModel):
             return None
         if "adaptive" not in self._rejected:
             return {"type": "adaptive", "display": "summarized"}
-        # With a budget, a last turn with tool calls must begin with its thinking; if that is missing, thinking is off.
+        # With a budget, a last turn with tool calls must begin with its thinking; without it, thinking is off.
         last: list[Block] = next((turn["content"] for turn in reversed(turns) if turn["role"] == "assistant"), [])
         lost = any(block["type"] == "tool_use" for block in last) and last[0]["type"] not in THINKING
         budget = min(_BUDGET_TOKENS, most // 2)

@@ -40,7 +40,7 @@ class _Usage(Struct):
 
 class _Message(Struct):
     usage: Any = None
-    """`_Usage`; whatever else a server writes there says nothing of the reply."""
+    """`_Usage`; anything else a server writes there is not about the reply."""
 
 
 class _Delta(Struct):
@@ -64,7 +64,7 @@ class Event(Struct):
     error: Any = None
     content: list[Block] | str | None = None
     stop_reason: str | None = None
-    """Both of a whole reply, which is an event of type `message` here."""
+    """Both are of a whole reply: here an event of type `message`."""
 
 
 class Reply:

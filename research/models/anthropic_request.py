@@ -44,7 +44,7 @@ def _content(message: Message, rejected: Collection[str]) -> list[Block]:
     for block in message.blocks:
         if block.get("type") in THINKING and thinking_id(block) not in rejected:
             blocks.append(block)
-        elif block.get("type") == "text" and words.startswith(block["text"]):  # text between two thinking blocks
+        elif block.get("type") == "text" and words.startswith(block["text"]):  # text between thinking blocks
             blocks.append({"type": "text", "text": block["text"]})
             words = words.removeprefix(block["text"])
     if words.strip():  # the API rejects empty text
@@ -61,7 +61,7 @@ def tools_of(request: Request) -> list[Block]:
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
         ]
-    # A conversation with calls must define their tools even if no further call is allowed.
+    # A conversation with calls must define their tools even if it allows no more.
     names = dict.fromkeys(call.name for message in request.messages for call in message.calls)
     return [{"name": name, "description": "Not available.", "input_schema": {"type": "object"}} for name in names]
 
@@ -69,8 +69,8 @@ def tools_of(request: Request) -> list[Block]:
 def mark_cached(body: dict[str, Any]) -> None:
     """Set 3 of the 4 allowed cache breakpoints: after tools and system, and after each of the last two user turns.
 
-    Each round then reads what the previous round wrote, however many calls that made: the service looks back over 20
-    blocks only.  A single question without tools is not written to the cache, which costs 25 % more and is never read.
+    Each round then reads what the previous round wrote, however many calls it made: the service looks back over only 20
+    blocks. A single question without tools is not cached: writing costs 25 % more, and nothing would read it.
     """
     head = body.get("system") or body.get("tools")
     ends = [turn["content"] for turn in body["messages"] if turn["role"] == "user"][-2:]

@@ -14,7 +14,7 @@ from research.text import clip
 from research.types import Completion, RawCall, ToolCall
 
 MOST_CALLS = 1_000
-"""Calls of a reply, of which a run makes the first few."""
+"""Most calls of a reply; a run makes only the first few."""
 _CUT = {"length", "content_filter"}
 """Finish reasons after which the last call may be incomplete."""
 
@@ -29,18 +29,18 @@ class Call(Struct):
 
     @property
     def arguments(self) -> str:
-        """All that has arrived of the arguments."""
+        """The arguments so far."""
         return "".join(self.parts)
 
 
 def check_number(calls: Sized, host: str) -> None:
-    """Raise `ProviderError` if a reply has more calls than any model means."""
+    """Raise `ProviderError` if a reply has implausibly many calls."""
     if len(calls) > MOST_CALLS:
         raise ProviderError(f"the reply of {host} has more than {MOST_CALLS:,} calls")
 
 
 def with_calls(completion: Completion, calls: Sequence[Call], position: int) -> Completion:
-    """Add its calls to the completion of a reply that has ended.
+    """Add the calls of an ended reply to its completion.
 
     `raw_calls` contains every call as received, for the parser.  Calls whose arguments are not a JSON object are omitted
     from `calls`, and `finish_reason` becomes `bad_tool_call:NAME: WHY`; after `length` and `content_filter` they are

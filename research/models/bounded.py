@@ -1,4 +1,4 @@
-"""Ask a model outside a run, where no budget ends its reply, and no scope but that of the caller says what may leave."""
+"""Ask a model outside a run: no budget ends its reply, and only the caller's scope limits what may leave."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from research.models.heard import hearing
 from research.types import Completion, Delta, Model, Request
 
 MOST_S = 600.0
-"""Seconds that a reply may take: a slow machine of the user's own needs minutes for a page."""
+"""Seconds that a reply may take: a user's slow machine needs minutes for a page."""
 MOST_BYTES = 4_000_000
 """Bytes of a reply with its reasoning and calls, as JSON."""
 
@@ -31,7 +31,7 @@ def stream(model: Model, request: Request, held: Egress, seconds: float = MOST_S
 def within(
     pieces: Iterator[Delta | Completion], name: str, held: Egress, seconds: float = MOST_S
 ) -> Generator[Delta | Completion]:
-    """Yield the pieces of a reply of the model of this name, which nobody has asked for yet; as `stream` does."""
+    """Yield these pieces of a reply of the model `name`; limits and errors as in `stream`."""
     until = time.monotonic() + seconds
     shown = unseen = 0
 
@@ -46,7 +46,7 @@ def within(
         unseen += len(text)
 
     for piece in egress.carrying(held, interruptible(hearing(pieces, hear), check)):
-        if isinstance(piece, Completion):  # it has all that was streamed
+        if isinstance(piece, Completion):  # the completion has all that was streamed
             shown, unseen = len(msgspec.json.encode(piece)), 0
         else:
             shown += len(piece.text.encode("utf-8", "replace"))

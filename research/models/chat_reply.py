@@ -26,7 +26,7 @@ REASONING = "reasoning_content"
 BROKEN = {"abort", "error", "insufficient_system_resource"}
 """Finish reasons of failures in vLLM, OpenRouter and DeepSeek: the reply is incomplete."""
 _UNREADABLE = {"malformed_function_call", "unexpected_tool_call"}
-"""Finish reasons of Gemini for a call that it could not write: the text may be a part of it."""
+"""Gemini's finish reasons for a call that it could not write: the text may be part of it."""
 
 _GROWS = frozenset({"text", "summary", "data", "signature"})
 """Fields of reasoning details that arrive in pieces."""
@@ -44,7 +44,7 @@ class _Fragment(_Function):
     index: int | str | None = None
     id: str | int | None = None
     function: _Function | None = None
-    """Gateways also write its fields beside it."""
+    """Gateways also write its fields next to it."""
     extra_content: dict[str, Any] | None = None
 
 
@@ -58,14 +58,14 @@ class _Said(Struct):
     reasoning_details: list[dict[str, Any]] | None = None
     tool_calls: list[_Fragment] | _Fragment | None = None
     function_call: _Function | None = None
-    """A call as OpenAI wrote it before there were several."""
+    """A call in OpenAI's format before parallel calls."""
 
 
 class _Choice(Struct):
     delta: _Said | None = None
     message: _Said | None = None
     text: str | None = None
-    """The reply of the API before chat."""
+    """The reply of the pre-chat API."""
     finish_reason: Any = None
     native_finish_reason: str | None = None
 
@@ -75,7 +75,7 @@ class _Choice(Struct):
 
     @property
     def reason(self) -> str:
-        """Why the reply ended, if it did; what is no text still says that."""
+        """Why the reply ended, if it did; a value other than text counts as an end."""
         reason = self.finish_reason
         return reason if isinstance(reason, str) else "stop" if reason else ""
 
@@ -98,12 +98,12 @@ class Chunk(Struct):
 
     choices: list[_Choice] | _Choice | None = None
     usage: Any = None
-    """`_Usage`; whatever else a server writes there says nothing of the reply."""
+    """`_Usage`; anything else a server writes there is not about the reply."""
     error: Any = None
     object: str | None = None
     message: Any = None
     detail: Any = None
-    """What an error without `error` says."""
+    """The message of an error without `error`."""
 
 
 class _Call(assembly.Call):
@@ -111,7 +111,7 @@ class _Call(assembly.Call):
 
     @property
     def complete(self) -> bool:
-        """Whether its arguments are a whole object."""
+        """Whether its arguments are a complete object."""
         if not self.arguments.rstrip().endswith("}"):
             return False
         try:
@@ -173,7 +173,7 @@ class Reply:
             yield Delta(words)
 
     def _add_detail(self, part: dict[str, Any]) -> None:
-        """Join the pieces of one part, as its index tells; the whole has to go back unchanged."""
+        """Join the pieces of a part by index; the whole must be sent back unchanged."""
         last = self._details[-1] if self._details else None
         if last is None or part.get("index") is None or part.get("index") != last.get("index"):
             self._details.append({key: [value] if key in _GROWS else value for key, value in part.items()})
@@ -187,14 +187,14 @@ class Reply:
     def _add_call(self, fragment: _Fragment, function: _Function) -> str:
         """Add a fragment to its call; return what it adds to the arguments."""
         call, given = self._open.get(fragment.index), function.arguments or function.parameters
-        # Ollama and Gemini have sent parallel calls with index 0 for all, or without an index: a new id, or a name where
-        # the call is complete or has another one, starts a call.
+        # Ollama and Gemini have sent parallel calls with index 0 for all, or without an index: a new id starts a call,
+        # as does a name if the call is complete or has another name.
         other = call is not None and call.id and fragment.id and str(fragment.id) != call.id
         again = call is not None and call.name and function.name and (function.name != call.name or call.complete)
         if call is None or other or again:
             nameless = not (fragment.id or function.name) and (fragment.index is None or not given)
             if nameless and self._calls:
-                call = self._calls[-1]  # a part of the last call, such as its signature
+                call = self._calls[-1]  # part of the last call, such as its signature
             else:
                 call = self._open[fragment.index] = _Call()
                 self._calls.append(call)
@@ -236,7 +236,7 @@ def _usage(value: Any) -> Usage | None:
 
 
 def _joined(pieces: list[Any]) -> Any:
-    """Return the whole of a field that came in pieces."""
+    """Return a field that came in pieces as a whole."""
     return "".join(pieces) if all(isinstance(piece, str) for piece in pieces) else pieces[-1]
 
 
@@ -250,5 +250,5 @@ def _words(part: Any) -> str:
 
 
 def _each(found: list[T] | T | None) -> list[T]:
-    """Return a list as it is, and one thing as a list of one: gateways forget the list."""
+    """Return a list unchanged, a single item as a list of one: gateways forget the list."""
     return found if isinstance(found, list) else [] if found is None else [found]

@@ -1,4 +1,4 @@
-"""Write a history as messages of OpenAI's chat completions, as a service with these quirks accepts it."""
+"""Write a history as messages of OpenAI's chat completions that a service with these quirks accepts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from research.types import Message, Request, ToolSpec
 Wire = dict[str, Any]
 
 EXTRA, DETAILS = "extra_content", "reasoning_details"
-"""Types of the blocks that are kept for the service that sent them, and for no other."""
+"""Types of blocks sent back only to the service that sent them."""
 
 
 class Form(Struct, frozen=True):
@@ -72,7 +72,7 @@ class Form(Struct, frozen=True):
         ]
         kept = [block for block in message.blocks if block.get("type") == EXTRA and block.get("host") == self.host]
         for block in kept:
-            # The call has another id by now, and calls that could not be parsed are gone.
+            # The call has a new id by now, and unparsable calls are gone.
             same = (n for n, call in enumerate(message.calls) if call.name == block["name"] and EXTRA not in calls[n])
             if (n := next(same, None)) is not None:
                 calls[n][EXTRA] = block["value"]
@@ -99,9 +99,9 @@ class Form(Struct, frozen=True):
 
 
 def mark_cached(messages: list[Wire]) -> None:
-    """Mark the ends of what later prompts will begin with: the system message, and the last two that are not the model's.
+    """Mark the ends of prefixes that later prompts share: the system message, and the last two that are not the model's.
 
-    A single question is not marked: it would be written to the cache and never read.
+    A single question is not marked: it would be cached and never read.
     """
     system = [each for each in messages[:1] if each["role"] == "system"]
     ends = [each for each in messages[1:] if each["role"] in ("user", "tool")][-2:]
@@ -111,7 +111,7 @@ def mark_cached(messages: list[Wire]) -> None:
 
 
 def body_of(request: Request, form: Form, model: str, limit: str | None) -> Wire:
-    """Return the body of a request; `limit` is the parameter that limits the reply, if one is accepted."""
+    """Return the body of a request; `limit` is the parameter that limits the reply, if any is accepted."""
     quirks = form.quirks
     body: Wire = {"model": model, "messages": form.messages(request.messages)}
     if quirks.prompt_cache == "marks" or (quirks.prompt_cache == "auto" and wants_marks(form.host, model)):

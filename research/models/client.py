@@ -16,7 +16,7 @@ from research.models.usage import believed, unreadable
 from research.types import Completion, Delta, Request, Usage
 
 _MOST_TRIES = 50
-"""Forms of a request that are tried: each refusal teaches one thing, and a server could go on for ever."""
+"""Most forms of a request tried: each refusal teaches one thing, and a server could go on forever."""
 
 
 class ServedModel(ABC):
@@ -51,7 +51,7 @@ class ServedModel(ABC):
                         yield believed(piece) if isinstance(piece, Completion) else piece
                 return
             except BadGeneration as failed:
-                # The service could not parse what the model wrote; our parser may, or asks the model again.
+                # The service could not parse the model's text; our parser may, or asks the model again.
                 meant = "tool_calls" if not failed.written or set("{<[") & set(failed.written) else "stop"
                 yield Completion(failed.written, finish_reason=meant)
                 return
@@ -98,7 +98,7 @@ class ServedModel(ABC):
 
     @abstractmethod
     def _adapt(self, rejection: RequestRejected, body: dict[str, Any]) -> bool:
-        """Record what was rejected; return whether a new body of the same request differs and may be accepted.
+        """Record what was rejected; return whether a new body of the request differs and may be accepted.
 
         A rejected parameter is never sent again, so the retries end.
         """

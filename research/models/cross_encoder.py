@@ -34,7 +34,7 @@ def open_verifier(name: str) -> CrossEncoderVerifier:
 
 @lru_cache(maxsize=2)
 def _loaded(source: str) -> Callable[[Sequence[tuple[str, str]]], list[tuple[float, float]]]:
-    """Load a model; each load takes seconds and memory, so this process keeps the last two."""
+    """Load a model; loading takes seconds and memory, so this process keeps the last two."""
     what = f"verifier '{CROSS_ENCODER}{source}'"
     extras.need("local", what, "torch", "sentence_transformers")
     if Path(source).is_dir() and not list(Path(source).rglob("*.safetensors")):
@@ -74,7 +74,7 @@ def _probabilities(model: Any, pairs: Sequence[Any]) -> NDArray[np.float32]:
         pairs,
         batch_size=BATCH,
         show_progress_bar=False,
-        # The activation in a model's configuration may be a sigmoid already.
+        # The model's configured activation may already be a sigmoid.
         activation_fn=torch.nn.Identity(),
         apply_softmax=True,
     )
@@ -84,7 +84,7 @@ def _probabilities(model: Any, pairs: Sequence[Any]) -> NDArray[np.float32]:
 def outputs(what: str, labels: Mapping[int, str]) -> tuple[int, int | None]:
     """Return the indices of the outputs for a supported and a contradicted claim, by the labels of a classifier.
 
-    Two outputs without names: the second is `supported`, as in MiniCheck (Tang et al. 2024).  Raises `ConfigError`.
+    Of two unnamed outputs, the second is `supported`, as in MiniCheck (Tang et al. 2024).  Raises `ConfigError`.
     """
     names = {int(index): str(label) for index, label in labels.items()}
     if len(names) < 2:

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from research.config.settings import Settings
 
 USUAL_S: Final = 120.0
-"""Seconds to wait for a byte, where the endpoint says nothing else."""
+"""Seconds to wait for a byte, unless the endpoint sets it."""
 
 Kind = Literal["openai", "azure", "anthropic", "bedrock", "vertex", "ollama"]
-"""The protocol of a service; `openai` is every server with OpenAI's API, `ollama` that of Ollama's own."""
+"""The protocol of a service; `openai`: any server with OpenAI's API; `ollama`: Ollama's own API."""
 
 
 class Quirks(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where a service differs from the documented API of its kind; each default is what that documents."""
+    """Where a service differs from the documented API of its kind; the defaults follow the documentation."""
 
     reasoning: Literal["learn", "send", "never"] = "learn"
-    """Whether past reasoning is sent back; `learn`: once the service refuses a history without it."""
+    """Whether past reasoning is sent back; `learn`: only after the service refuses a history without it."""
     reasoning_filler: str = ""
-    """Sent as the reasoning of a message with calls that has none."""
+    """Sent as reasoning of messages with calls but without any."""
     token_limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """The parameter that limits a reply; the other one is tried when this one is refused."""
+    """The parameter that limits a reply; the other is tried if this one is refused."""
     streams: bool = True
     """Whether replies are streamed."""
     usage_in_streams: bool = True
@@ -46,17 +46,17 @@ class Quirks(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     schemas: Literal["full", "subset"] = "full"
     """The JSON Schema of tools; `subset` omits what OpenAPI 3.0 does not know."""
     empty_content: Literal["", "null", "omit"] = ""
-    """How the content of a message that has only calls is sent."""
+    """How to send the content of a message with only calls."""
     signature_filler: str = ""
     """A thought signature for calls that another service made."""
     prompt_cache: Literal["auto", "marks", "off"] = "auto"
-    """Whether parts of a prompt are marked for the service's cache; `auto`: where the model wants it (see `families`)."""
+    """Whether parts of a prompt are marked for the service's cache; `auto`: if the model wants it (see `families`)."""
     body: dict[str, Any] = {}
     """Further parameters of each request."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the service allows; 0: unknown, or without a limit."""
+    """What the service allows; 0: unknown or unlimited."""
 
     requests_per_minute: float = 0
     tokens_per_minute: float = 0
@@ -83,13 +83,13 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """None: the maker's own address."""
     key: SecretStr | None = None
     api: Literal["chat", "responses", "auto"] = "auto"
-    """The API of OpenAI to use; `auto`: the one that the model wants (see `families`), chat completions for most."""
+    """The API of OpenAI to use; `auto`: the one the model wants (see `families`), mostly chat completions."""
     quirks: Quirks = Quirks()
     headers: dict[str, str] = {}
-    """Sent with each request, besides those of the key."""
+    """Headers sent with each request, besides the key's."""
     limits: Limits = Limits()
     near: bool = False
-    """Whether it is marked local: what it gets stays on machines of the user."""
+    """Whether it is marked local: data sent to it stays with the user."""
     prices: Prices | None = None
     api_version: str = ""
     """Azure's `api-version`, for addresses with deployments."""
@@ -100,10 +100,10 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     allow_hosts: tuple[str, ...] | None = None
     """The private hosts that the address may lead to; None: any, because the administrator chose the address."""
     timeout_s: float = 0
-    """Seconds without a byte after which a request counts as lost; 0: as usual, see `wait_s`."""
+    """Seconds without a byte after which a request counts as lost; 0: see `wait_s`."""
     key_setting: str = ""
     url_setting: str = ""
-    """What an error tells the user to set; empty: the key and address of the endpoint by its name."""
+    """What errors tell the user to set; empty: the endpoint's key and address by name."""
 
     @property
     def secret(self) -> str:
@@ -112,20 +112,20 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
     @property
     def wait_s(self) -> float | None:
-        """Seconds to wait for a byte of a reply; None: as long as the connection stands.
+        """Seconds to wait for a byte of a reply; None: as long as the connection lasts.
 
-        A server nearby reads a long prompt for minutes before its first byte, and would read it again if it was asked again.
+        A local server reads a long prompt for minutes before its first byte; a retry would make it start over.
         """
         return self.timeout_s or (None if self.base_url and is_nearby(self.base_url) else USUAL_S)
 
     @property
     def key_name(self) -> str:
-        """What to call the key in an error."""
+        """Name of the key in errors."""
         return self.key_setting or f"the key of endpoint {self.name!r}"
 
     @property
     def url_name(self) -> str:
-        """What to call the address in an error."""
+        """Name of the address in errors."""
         return self.url_setting or f"the address of endpoint {self.name!r}"
 
 

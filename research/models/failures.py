@@ -1,4 +1,4 @@
-"""What a model service says when it refuses or fails, and what that means for the run."""
+"""Interpret a model service's refusals and failures for the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
-"""In a 429: the single request exceeds what a minute allows, so that no wait helps."""
+"""In a 429: the single request exceeds what a minute allows, so waiting cannot help."""
 _UNSUPPORTED = re.compile(
     r"unsupported|unrecogni[sz]ed|unknown|unexpected|deprecated|unavailable|extra[_ ](inputs|fields|forbidden)|"
     r"not (\w+ )?(support|permit|allow|accept|compatible|available)|may (not|only)|only \S+ is (allowed|supported)",
@@ -56,14 +56,14 @@ _NO_TOOLS = re.compile(
     r"|--enable-auto-tool-choice|--jinja",
     re.IGNORECASE,
 )
-"""What servers say of a model, or of a start of theirs, that has no calls of its own."""
+"""What servers say if the model, or the way they were started, does not support tool calls."""
 _ADVICE = (
     (r"--enable-auto-tool-choice", "start vLLM with --enable-auto-tool-choice and --tool-call-parser"),
     (r"--jinja", "start llama.cpp's server with --jinja"),
 )
-"""What to do about a server without tools, by what it says."""
+"""What to do about a server without tools, by its message."""
 _SAYING = ("message", "msg", "detail", "details", "errors", "error_description", "reason", "title", "base_resp")
-"""Ends of the names of fields that say what is wrong, in the order in which they are looked for."""
+"""Endings of names of fields that state the problem, in order of preference."""
 _TAG = re.compile(r"<[^<>]*>")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _KEY = re.compile(
@@ -71,7 +71,7 @@ _KEY = re.compile(
     r"\b(invalid|incorrect|wrong|expired|missing|unknown)\b.{0,30}\bapi[ _-]?key\b|API_KEY_INVALID",
     re.IGNORECASE,
 )
-"""A key that is refused with 400."""
+"""A key refused with 400."""
 _FILTERED = re.compile(r"content_filter|content_policy|moderation|flagged", re.IGNORECASE)
 
 
@@ -102,7 +102,7 @@ class RequestRejected(ProviderError):
 
 
 class NoTools(ProviderError):
-    """The service refused a request because it offers tools; without them it may be accepted."""
+    """The service refused a request because it offers tools; without them it may accept it."""
 
 
 class BadGeneration(ProviderError):
@@ -132,12 +132,12 @@ class Problem(Struct):
 
     @property
     def of_the_model(self) -> bool:
-        """Whether the service blames what the model wrote."""
+        """Whether the service blames the model's output."""
         return bool(self.written) or self.code == "tool_use_failed"
 
     @property
     def status(self) -> int:
-        """The HTTP status that matches the error, for one inside a 200 response."""
+        """The HTTP status for an error inside a 200 response."""
         if re.fullmatch(r"[45][0-9]{2}", self.code):
             return int(self.code)
         named = f"{self.kind} {self.code}"
@@ -145,13 +145,12 @@ class Problem(Struct):
 
     @property
     def words(self) -> str:
-        """Everything that names the error."""
+        """All texts that name the error."""
         return f"{self.code} {self.kind} {self.message}"
 
 
 def problem_in(body: bytes) -> Problem:
-    """Parse an error: nested as by OpenAI and Anthropic, in a list as by Gemini, flat as by vLLM, text as by Ollama, or a
-    proxy's page."""
+    """Parse an error: nested (OpenAI, Anthropic), in a list (Gemini), flat (vLLM), text (Ollama), or a proxy's page."""
     try:
         value = msgspec.json.decode(body)
     except (ValueError, RecursionError):
@@ -165,7 +164,7 @@ def problem_in(body: bytes) -> Problem:
         return Problem(message, given=given, written=_unparsed(message))
     details, meta = error.get("details"), error.get("metadata")
     code = error.get("code") or (details.get("error_code") if isinstance(details, dict) else None)
-    if isinstance(meta, dict) and meta.get("raw"):  # OpenRouter repeats there what the host said
+    if isinstance(meta, dict) and meta.get("raw"):  # OpenRouter puts the host's message there
         message += f" ({meta['raw']})"
     return Problem(
         message,
@@ -178,10 +177,10 @@ def problem_in(body: bytes) -> Problem:
 
 
 def _words(error: Any) -> str:
-    """Return what an error says: its text, that of its first part that has one, or all of it."""
+    """Return an error's message: its text, the first text in its parts, or all of it."""
     if isinstance(error, str):
         return error
-    if isinstance(error, list) and len(error) == 1 and "loc" not in error[0]:  # which says what it is about
+    if isinstance(error, list) and len(error) == 1 and "loc" not in error[0]:  # the field that says what it is about
         return _words(error[0])
     if isinstance(error, dict):
         found = (value for part in _SAYING for key, value in error.items() if key.lower().endswith(part) and value)
@@ -196,7 +195,7 @@ def _unparsed(message: str) -> str:
 
 
 class Judge(Struct, frozen=True):
-    """Turns the failures of one model's service into errors that say what to do."""
+    """Turns failures of a model's service into errors that say what to do."""
 
     endpoint: Endpoint
     url: str
@@ -212,7 +211,7 @@ class Judge(Struct, frozen=True):
         return clip(" ".join(_CONTROL.sub(" ", self.secret.sub("***", text)).split()), 300) or "nothing"
 
     def refused(self, status: int, problem: Problem, headers: Mapping[str, str], *, tools: bool) -> ProviderError:
-        """Return the error for a response without a reply to a request, which offered `tools` or not."""
+        """Return the error for a response without a reply; `tools`: whether the request offered tools."""
         failure = self.failure(status, problem, headers, tools=tools)
         if problem.of_the_model:
             return BadGeneration(str(failure), self.secret.sub("***", problem.written))
@@ -261,7 +260,7 @@ class Judge(Struct, frozen=True):
         return self._temporary(status, problem, headers, said)
 
     def _temporary(self, status: int, problem: Problem, headers: Mapping[str, str], said: str) -> ProviderError:
-        # A 429 for a used-up quota does not pass with time.
+        # Waiting does not help after a 429 for a used-up quota.
         spent = problem.code == "insufficient_quota" or problem.code.endswith("spend_limit_reached")
         spent = spent or headers.get("x-should-retry") == "false"
         wait_s = retry_after(headers)

@@ -1,4 +1,4 @@
-"""What families of models want, as data: names age, so a rule that depends on one belongs here."""
+"""What model families want, as data: names age, so rules that depend on one belong here."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from typing import Final, Literal
 
 RESPONSES: Final[dict[str, str]] = {
-    # Their reasoning needs the Responses API as soon as tools are offered, or they are served by no other.
+    # With tools their reasoning needs the Responses API, or no other API serves them.
     "api.openai.com": r"gpt-5\.[4-9]|gpt-5(\.\d)?-(pro|codex)|gpt-[6-9]|o[1-9]-pro|codex-|computer-use-|.*-deep-research",
     # Chat completions are deprecated there.
     "api.x.ai": r"grok-",
 }
-"""By host, the models that are asked through the Responses API, as a pattern of the beginning of their names."""
+"""By host, a pattern for the start of names of models that use the Responses API."""
 
 
 MARKS: Final[dict[str, str]] = {"openrouter.ai": "anthropic/"}
-"""By host, the models whose prompts are cached where `cache_control` says so, in the same form."""
+"""By host, likewise the models that cache prompts where `cache_control` says so."""
 
 
 def wants_marks(host: str, model: str) -> bool:
-    """Return whether a model of this host caches the parts of a prompt that are marked, and no others."""
+    """Return whether a model of this host caches only the marked parts of a prompt."""
     pattern = MARKS.get(host)
     return bool(pattern and re.match(pattern, model))
 

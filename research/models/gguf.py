@@ -80,8 +80,8 @@ class GgufModel:
             body["temperature"] = request.temperature
         if request.seed is not None:
             body["seed"] = request.seed
-        # The limit in characters is twice that in tokens, so that a reply completes its form before it runs out of
-        # tokens, even if it is all digits, which take a token each.
+        # The character limit is twice the token limit, so that a reply completes its form before it runs out of tokens,
+        # even if all digits, which take a token each.
         if schema := form.schema_of(request, answer=2 * longest):
             body["grammar"] = grammar_of(schema)
             # The grammar does not constrain separate reasoning, and the form has a field for the thought.

@@ -1,4 +1,4 @@
-"""What arrives of a reply and is not shown, such as a call's arguments: whoever waits for the reply can count it."""
+"""Hidden parts of an arriving reply, such as a call's arguments: code that waits for it can count them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _listener: ContextVar[Callable[[str], None] | None] = ContextVar("who hears what
 
 
 def hearing(pieces: Iterator[Delta | Completion], hear: Callable[[str], None]) -> Iterator[Delta | Completion]:
-    """Yield the pieces of a reply; `hear` gets what else arrives, in the thread that iterates."""
-    _listener.set(hear)  # for good: the thread that drives a reply has a context of its own
+    """Yield the pieces of a reply; `hear` gets anything else that arrives, in the iterating thread."""
+    _listener.set(hear)  # not reset: the thread that drives a reply has its own context
     yield from pieces
 
 
 def unseen(text: str) -> None:
-    """Tell of characters that have arrived and are not shown."""
+    """Report characters that arrive but are not shown."""
     hear = _listener.get()
     if hear is not None and text:
         hear(text)

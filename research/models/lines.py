@@ -1,4 +1,4 @@
-"""Lines of a response, however its bytes arrive: in time that grows with their number, and none longer than an event may be."""
+"""Split a response into lines, however its bytes arrive: in linear time, and none longer than an event may be."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from research.errors import ProviderError
 
 LONGEST: Final = 10_000_000
-"""Characters of one event, or of a reply that is not streamed: a reply of 4 MB, with its letters escaped."""
+"""Most characters of an event or an unstreamed reply: a reply of 4 MB with escaped letters."""
 MOST: Final = 500_000
-"""Events of a reply, each of which usually has a token."""
+"""Most events of a reply; each usually has a token."""
 MOST_BYTES: Final = 64_000_000
 """Bytes of all events of a reply; an event of one token has about 250."""
 _NEWLINE = re.compile(r"\r\n|\n|\r(?!\Z)")
@@ -22,7 +22,7 @@ def lines(texts: Iterable[str], host: str) -> Iterator[str]:
     held: list[str] = []
     size = 0
     for text in texts:
-        if held and held[-1].endswith("\r"):  # it may have been the first half of a line's end
+        if held and held[-1].endswith("\r"):  # it may be half of a line's end
             text = held.pop() + text
             size -= 1
         first, *more = _NEWLINE.split(text)
@@ -38,7 +38,7 @@ def lines(texts: Iterable[str], host: str) -> Iterator[str]:
 
 
 def too_long(host: str) -> ProviderError:
-    """Return the error of an event that has no end."""
+    """Return the error for an endless event."""
     return ProviderError(f"{host} sent an event longer than {LONGEST // 10**6} MB")
 
 

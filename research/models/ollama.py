@@ -1,4 +1,4 @@
-"""Ollama by its own API, the only one of its APIs in which a request can say how much context it needs.
+"""Ollama by its own API, the only one that lets a request say how much context it needs.
 
 Ollama loads a model with a few thousand tokens of context and cuts longer prompts without a word.  This client asks for the
 context that the prompt needs, forbids cutting, and compares what was read with what was sent.
@@ -30,7 +30,7 @@ REPLY_TOKENS: Final = 4_096
 """Room for a reply with its thinking, where the request sets no limit."""
 _ASK_AGAIN_S: Final = 5.0
 _MARGIN: Final = 1.3
-"""Other tokenizers need more tokens than the one that counts here."""
+"""Other tokenizers need more tokens than ours."""
 
 _asked_context: dict[tuple[str, str], int] = {}
 """By address and model, the largest context that this process asked for: a smaller one would load the model again."""
@@ -41,21 +41,21 @@ class OllamaModel:
     """One model of one Ollama.  Safe to share between threads."""
 
     def __init__(self, name: str, endpoint: Endpoint) -> None:
-        """`name` is Ollama's, such as `qwen3:8b`.  Raises `ConfigError` for an invalid url or key; asks nobody yet."""
+        """`name` is Ollama's, such as `qwen3:8b`.  Raises `ConfigError` for an invalid url or key; makes no request yet."""
         self.name = f"{endpoint.name}:{name}"
         self._model = name
         self._endpoint = endpoint
         self._server = Server(endpoint, name)
         self._facts: Facts | None = None
         self._ask_again = 0.0
-        """When a server that did not say may be asked again."""
+        """When to ask a silent server again."""
         self._refuses_tools = False
         self._ratio = 1.0
-        """Ollama's count of a prompt by ours, the largest so far."""
+        """Largest ratio so far of Ollama's count of a prompt to ours."""
 
     @property
     def facts(self) -> Facts:
-        """What Ollama says of the model; nothing while it cannot be asked, which the next request reports."""
+        """Ollama's details of the model; empty while Ollama is unreachable, which the next request reports."""
         if self._facts is None and time.monotonic() >= self._ask_again:
             try:
                 self._facts = self._server.ask("api/show", Facts, {"model": self._model})
@@ -65,7 +65,7 @@ class OllamaModel:
 
     @property
     def native(self) -> bool:
-        """Whether the model has tool calls of its own; yes if Ollama does not say."""
+        """Whether the model has native tool calls; yes if Ollama does not say."""
         return not self._refuses_tools and (not self.facts.capabilities or "tools" in self.facts.capabilities)
 
     @property
@@ -133,7 +133,7 @@ class OllamaModel:
             return min(_asked_context[key], most or _asked_context[key])
 
     def _loaded(self) -> int:
-        """Return the context with which the model is loaded now; 0: not loaded, or unknown."""
+        """Return the context of the loaded model; 0: not loaded, or unknown."""
         try:
             running = self._server.ask("api/ps", Running).models
         except ProviderError:
@@ -142,7 +142,7 @@ class OllamaModel:
         return max((whole_number(each) or 0 for each in loaded), default=0)
 
     def _check_cut(self, read: int, sent: int, context: int) -> None:
-        """Raise `ProviderError` if Ollama has read far less than was sent because it gave less context than asked for."""
+        """Raise `ProviderError` if Ollama read far less than was sent because it gave less context than requested."""
         if not read:
             return
         self._ratio = max(self._ratio, min(3.0, read / max(1, sent)))

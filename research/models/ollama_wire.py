@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 OLLAMA: Final = "http://localhost:11434"
 _PATH: Final = re.compile(r"(?<!/)/+(?:v1|api)(?:/+(?:chat(?:/completions)?|generate|tags|models))?\Z")
-"""What a request adds to an address; users copy it with the address."""
+"""Paths of requests, which users copy with the address."""
 ASK_S: Final = 10.0
 """Seconds for an answer that no model has to compute: a run waits for it whatever its budget."""
 _BODY_BYTES: Final = 16 * 1024 * 1024
@@ -91,7 +91,7 @@ class Server:
             raise lost from error
 
     def ask(self, path: str, kind: type[T], posted: dict[str, Any] | None = None) -> T:
-        """Return what is at the path, or the answer to what is posted there.  Raises `ProviderError`."""
+        """Get the path, or post to it, and return the answer.  Raises `ProviderError`."""
         import httpx2
 
         method, timeout = "POST" if posted else "GET", connections.timeout(ASK_S)

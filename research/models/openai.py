@@ -54,7 +54,7 @@ _LESSONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     (r"cache_control", {"prompt_cache": "off"}),
     (r"content.{0,40}(non-?empty|must not be empty|min_length)", {"empty_content": "null"}),
 )  # fmt: skip
-"""Refusals that teach a quirk of the service, each once; endpoints of a preset know their quirks from the start."""
+"""Refusals that each teach a quirk of the service; endpoints of a preset know theirs from the start."""
 
 _FOREIGN_REASONING = re.compile(r"encrypted[ _]content|reasoning|item .{0,80}not (found|persisted)", re.IGNORECASE)
 
@@ -74,9 +74,9 @@ class OpenAIModel(ServedModel):
         learn = self._quirks.reasoning == "learn"
         self._send_reasoning = self._quirks.reasoning == "send" or (learn and service.host in WANT_REASONING)
         self._reasoning_name = chat_reply.REASONING
-        """The name under which the server sends reasoning, and gets it back."""
+        """The field in which the server sends and receives reasoning."""
         self._reasoning_learned = self._quirks.reasoning == "never"
-        """Whether a refusal has changed `_send_reasoning`, which happens once."""
+        """Whether a refusal has changed `_send_reasoning`; happens once."""
         self._rejected_items: set[str] = set()
         """Reasoning items that the service has rejected."""
         # OpenAI's newer models reject `max_tokens`; other servers do not know its successor.
@@ -152,7 +152,7 @@ class OpenAIModel(ServedModel):
     def _learn_reasoning(self, words: str, body: dict[str, Any]) -> bool:
         """Send past reasoning from now on, or no longer, after a refusal that names it; return whether that changed.
 
-        Services word it in many ways, so what is tried is the opposite of what was refused.
+        Services word it in many ways, so the opposite of what was refused is tried.
         """
         if "input" in body:
             sent = responses.sent_reasoning(body)
@@ -189,7 +189,7 @@ class OpenAIModel(ServedModel):
 
 
 class _Model(Struct):
-    """A model of a list; servers that do not have OpenAI's list use other names for the same."""
+    """A model of a list; other servers' lists name the same things differently."""
 
     id: str | None = None
     name: str | None = None

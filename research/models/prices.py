@@ -92,7 +92,7 @@ def _find(provider_or_url: str, model: str) -> tuple[Provider, ModelInfo, ModelP
     known = {name for name, value in vars(price).items() if value is not None}
     if not known and model.endswith(":free"):
         return provider, info, None  # OpenRouter's suffix for free models
-    # Require both prices: genai-prices counts a missing one as free, e.g. for models of images or speech.
+    # Require both prices: genai-prices counts a missing one as free, e.g. for image or speech models.
     return (provider, info, price) if {"input_mtok", "output_mtok"} <= known else None
 
 
@@ -109,7 +109,7 @@ def _provider(table: DataSnapshot, provider_or_url: str) -> Provider | None:
         return None
     place = f"{url.scheme}://{host}"
     for each in table.providers:
-        # The table's patterns are not anchored at their end, and some match into the path.  Neither
+        # The table's patterns have no anchor at the end, and some match into the path.  Neither
         # `https://api.openai.com.example.org` nor `https://example.org/.googleapis.com` may match.  A pattern that ends
         # in a dot allows any country domain.
         found = re.match(each.api_pattern, place + url.path.replace(".", ""))

@@ -13,7 +13,7 @@ from research.types import Completion, Delta
 
 
 def redacted(pieces: Iterator[Delta | Completion], key: str) -> Iterator[Delta | Completion]:
-    """Yield the pieces of a reply without the key, also where it is split among deltas; an empty key changes nothing."""
+    """Redact the key in the pieces of a reply, even if split among deltas; an empty key changes nothing."""
     if not key:
         yield from pieces
         return

@@ -23,7 +23,7 @@ from research.types import Completion, Delta, Message, Request, ToolCall, Usage
 Item = dict[str, Any]
 
 OUTPUT = "responses_output"
-"""Type of the block that holds the output items of a reply in their order."""
+"""Type of the block with the output items of a reply, in order."""
 
 
 def body_of(request: Request, model: str, quirks: Quirks, host: str, rejected: Collection[str]) -> Item:
@@ -72,7 +72,7 @@ def _items(messages: Sequence[Message], host: str, rejected: Collection[str]) ->
 
 
 def _said(message: Message, host: str, rejected: Collection[str]) -> list[Item]:
-    """Return the items of an assistant's message: those it came as, where they still belong to it."""
+    """Return the items of an assistant's message: the original ones if they still fit."""
     items: list[Item] = []
     words, calls = message.content, list(message.calls)
     blocks = (b for b in message.blocks if b.get("type") == OUTPUT and b.get("host") == host)
@@ -82,7 +82,7 @@ def _said(message: Message, host: str, rejected: Collection[str]) -> list[Item]:
             if item.get("encrypted_content") and reasoning_id(item) not in rejected:
                 thoughts.append(item)
             continue
-        # Reasoning goes back only together with the item that it led to.
+        # Reasoning goes back only with the item that it led to.
         if item["type"] == "message" and item["text"] and words.startswith(item["text"]):
             words = words.removeprefix(item["text"])
             items += [*thoughts, _message(item["text"])]
@@ -133,7 +133,7 @@ class _Response(Struct):
     status: str | None = None
     output: list[Item] | None = None
     usage: Any = None
-    """`_Usage`; whatever else a server writes there says nothing of the reply."""
+    """`_Usage`; anything else a server writes there is not about the reply."""
     error: dict[str, Any] | None = None
     incomplete_details: _Incomplete | None = None
 
@@ -239,10 +239,10 @@ def _thought(item: Item) -> str:
 
 
 def _kept(item: Item) -> Item | None:
-    """Return what has to be kept of an output item: reasoning whole, of others what finds their place again."""
+    """Return the parts of an output item to keep: all of reasoning; of others, enough to find their place again."""
     match item.get("type"):
         case "reasoning":
-            return {"summary": [], **item}  # refused without a summary, even an empty one
+            return {"summary": [], **item}  # the service requires a summary, even an empty one
         case "message":
             return {"type": "message", "text": _text(item)[0]}
         case "function_call":

@@ -35,7 +35,7 @@ def is_closed(schema: object) -> bool:
 def subset(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema with the keywords of OpenAPI 3.0 only: references are replaced by what they name.
 
-    What a keyword forbids is checked again when the call is parsed, so leaving it out loses nothing.
+    The parser checks calls against the full schema, so omitting keywords loses nothing.
     """
     definitions = {**(schema.get("definitions") or {}), **(schema.get("$defs") or {})}
     plain: dict[str, Any] = _subset(schema, definitions, 0)

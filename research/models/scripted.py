@@ -41,7 +41,7 @@ class ScriptLine(Struct, frozen=True, forbid_unknown_fields=True):
 
     text: str = ""
     calls: tuple[ScriptCall, ...] = ()
-    """Native calls; calls of the tagged protocol belong into `text`."""
+    """Native calls; calls of the tagged protocol belong in `text`."""
     reasoning: str = ""
     finish_reason: str = "stop"
     delay_s: Annotated[float, Meta(ge=0)] = 0.0

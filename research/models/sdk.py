@@ -1,4 +1,4 @@
-"""The official SDKs, which carry raw requests: sign-in, urls, time-outs, event streams and errors are theirs.
+"""The official SDKs carry raw requests: they do sign-in, urls, time-outs, event streams and errors.
 
 Their typed calls are not used: they validate the whole history again for each request (decision 0033).
 """
@@ -35,7 +35,7 @@ _PATHS = {
     "openai": re.compile(r"(?<!/)/+(?:chat/completions|completions|responses|embeddings|(?<=/v1/)models)\Z"),
     "anthropic": re.compile(r"(?<!/)(?:/+v1)?(?:/+messages|(?<=/v1)/+models)?\Z"),
 }
-"""What a request adds to an address; users copy it with the address."""
+"""Paths of requests, which users copy with the address."""
 _CLASSES: Final[Mapping[str, str]] = {
     "openai": "OpenAI",
     "azure": "AzureOpenAI",
@@ -47,7 +47,7 @@ _CLASSES: Final[Mapping[str, str]] = {
 
 
 def preload(endpoint: Endpoint) -> None:
-    """Start to import the SDK of an endpoint in another thread, and return at once."""
+    """Start importing an endpoint's SDK in another thread, and return at once."""
 
     def work() -> None:
         with suppress(ImportError):  # the first request imports it again, and reports what is missing
@@ -62,7 +62,7 @@ class Carrier:
     def __init__(self, endpoint: Endpoint, url: str) -> None:
         self._endpoint = endpoint
         self._client = _client(endpoint, url)
-        # Azure and Bedrock read the model from the body to build the url, and Vertex too; the others take bytes.
+        # Azure, Bedrock and Vertex read the model from the body to build the url; others take bytes.
         self._as_bytes = endpoint.kind in ("openai", "anthropic")
         omit = _module(endpoint).omit
         measured = ("retry-count", "read-timeout", "timeout")
@@ -95,7 +95,7 @@ class Carrier:
 
     def events(self, texts: Iterator[str], host: str) -> Iterator[str]:
         """Yield the data of each event in these pieces of a response's body.  Raises `ProviderError`."""
-        # The decoder that the SDK's own streams use; they would also turn each event into a model of pydantic.
+        # The decoder of the SDK's own streams, which would also turn each event into a pydantic model.
         decoder: Any = self._client._make_sse_decoder()
         size = 0
         for line in chain(lines.lines(texts, host), ["", ""]):
@@ -108,7 +108,7 @@ class Carrier:
 
 
 def _error(data: str) -> str:
-    """Return the data of an event named `error`, in the form of an error if it has another one."""
+    """Return the data of an event named `error`, converted to the form of an error if necessary."""
     try:
         value = msgspec.json.decode(data)
     except (ValueError, RecursionError):
@@ -155,12 +155,12 @@ def _client(endpoint: Endpoint, url: str) -> Client:
     own = make[endpoint.kind]()
     client = _class(endpoint)(
         **own,
-        max_retries=0,  # a run retries itself, because it has to withdraw the draft that it has shown
+        max_retries=0,  # runs retry themselves, to withdraw the draft already shown
         timeout=connections.timeout(endpoint.wait_s),
         http_client=connections.pool(key, endpoint.allow_hosts),
     )
     # The SDKs also read headers, an organisation and a project from the environment: only our settings may set those.
-    # What they tell about this machine is of no use to a service, and costs a tenth of a short request.
+    # Their details of this machine are useless to a service, and cost a tenth of a short request.
     unsent: Any = dict.fromkeys([*client.platform_headers(), "X-Stainless-Async"], _module(endpoint).omit)
     client._custom_headers = {**unsent, **_own_headers(endpoint), **endpoint.headers}
     for name in ("organization", "project"):
@@ -174,7 +174,7 @@ def _own_headers(endpoint: Endpoint) -> dict[str, str]:
     if not key:
         return {}
     if endpoint.kind == "anthropic":
-        return {"X-Api-Key": key}  # Anthropic and older gateways read this one; the SDK sends the other
+        return {"X-Api-Key": key}  # Anthropic and older gateways read this header; the SDK sends the other
     return {"api-key": key} if endpoint.kind == "azure" else {}
 
 
@@ -203,7 +203,7 @@ def _vertex(endpoint: Endpoint, url: str) -> dict[str, Any]:
 
 
 def _need(module: str, extra: str, endpoint: Endpoint) -> None:
-    """Raise `ConfigError` unless a package of the SDK's own extra is installed."""
+    """Raise `ConfigError` unless the package for an SDK's extra is installed."""
     if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
         raise ConfigError(
             f"{endpoint.key_name} is not set; signing in without it needs: pip install 'anthropic[{extra}]'"
@@ -211,7 +211,7 @@ def _need(module: str, extra: str, endpoint: Endpoint) -> None:
 
 
 def address(endpoint: Endpoint) -> str:
-    """Return the address of an endpoint without one of its own.  Raises `ConfigError` if it needs one, or a region."""
+    """Return the default address of an endpoint without one.  Raises `ConfigError` if it needs one, or a region."""
     place = endpoint.region
     if endpoint.kind == "vertex" and not endpoint.project:
         raise ConfigError(f"endpoint {endpoint.name!r} needs the id of a Google project")

@@ -1,4 +1,4 @@
-"""A model service as a client sees it: events of a reply, lists, and errors with what they mean.
+"""A model service as a client sees it: events of a reply, lists, and errors with their meaning.
 
 The official SDKs carry the requests (`sdk`).  A service's error messages are redacted before anything uses them: services
 echo the key that they refuse.
@@ -35,7 +35,7 @@ _STREAM = "text/event-stream"
 _FRAMES = "application/vnd.amazon.eventstream"
 _EVENT = re.compile(r"\s*(?:data|event|id|retry)?:")
 _TOLD_AT = 6
-"""Characters that tell an event stream from JSON."""
+"""Characters that distinguish an event stream from JSON."""
 _SPACE = re.compile(r"(?:\s|data:|\[DONE\])*+")
 _LISTING_BYTES = 16 * 1024 * 1024
 
@@ -78,7 +78,7 @@ class Service:
     ) -> Generator[str]:
         """Post `body` and yield the data of each event, up to the last one.
 
-        A reply that is not streamed is yielded as one; it is an object with the field `whole`.
+        An unstreamed reply is yielded as one object, with the field `whole`.
         Raises `RequestRejected`, or another `ProviderError`.
         """
         with self._sent(lambda: self._carrier.post(path, body, headers or {}), tools="tools" in body) as response:
@@ -140,7 +140,7 @@ class Service:
             answer, said = error.response, error.said if isinstance(error, _NoReply) else error.response.content
             failure = self._judge.refused(answer.status_code, problem_in(said), answer.headers, tools=tools)
             failure.at_work = connections.may_go_on(begun, answer.status_code)
-            # Without the SDK's error, whose text contains what the service said, a key perhaps.
+            # Without the SDK's error, which quotes the service, perhaps a key.
             raise failure from None
         except self._failures.connection as error:
             raise self._lost(error.__cause__ or error, begun) from error
@@ -179,7 +179,7 @@ class Service:
         return lines.bounded(response.iter_bytes(), self.host)
 
     def _lost(self, error: BaseException, begun: float) -> ProviderError:
-        """Return the error for a failure below HTTP of a request that was sent then."""
+        """Return the error for a request sent then that failed below HTTP."""
         import httpx2
 
         if isinstance(error, httpx2.TimeoutException):
@@ -193,13 +193,13 @@ class Service:
         if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
             return ProviderError(
                 f"cannot reach {self.url} ({why}): check that the server runs and that {setting} is correct",
-                retryable=True,  # a server that restarts is unreachable for a moment
+                retryable=True,  # a restarting server is unreachable for a moment
             )
         return ProviderError(f"the connection to {self.host} was lost ({why})", retryable=True, at_work=at_work)
 
 
 class _NoReply(Exception):
-    """A response of status 200 that is no reply."""
+    """A response of status 200 that is not a reply."""
 
     def __init__(self, response: httpx2.Response, said: bytes) -> None:
         self.response = response
@@ -207,7 +207,7 @@ class _NoReply(Exception):
 
 
 def _separate(data: str) -> Iterator[str]:
-    """Yield the data of an event; of several, where a server forgets the blank lines between them."""
+    """Yield the data of an event, or of several if a server forgets the blank lines between them."""
     lines = [line.strip().removeprefix("data:").strip() for line in data.split("\n")]
     if all(line.startswith("{") or line in ("", "[DONE]") for line in lines) and len(lines) > 1:
         yield from filter(None, lines)
@@ -218,7 +218,7 @@ def _separate(data: str) -> Iterator[str]:
 
 
 def _values(body: str) -> list[Any]:
-    """Return the JSON values of a body, those of an array one by one; none if there is anything else in it."""
+    """Return the JSON values of a body, an array's one by one; none if it contains anything else."""
     values: list[Any] = []
     decoder, at = json.JSONDecoder(), 0
     try:

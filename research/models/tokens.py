@@ -4,8 +4,8 @@
 contains the two tables in use.  Other providers publish no tables: their models are counted with `o200k_base`, which is
 an estimate.  If a table is missing, tokens are estimated from characters, and `method` says so.
 
-Loading a table takes about half a second and 60 MB per process, so it is postponed until a model needs it.  What no
-language model writes (`extractive`, scripts) is estimated from characters, here as in its usage.
+Loading a table takes about half a second and 60 MB per process, so it is postponed until a model needs it.  Text not
+written by language models (`extractive`, scripts) is estimated from characters, as in its usage.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Counter:
 
 
 def common_prefix(before: Sequence[object], after: Sequence[object]) -> int:
-    """Return the number of equal items at the start, such as the messages of two conversations."""
+    """Return how many items, such as messages of two conversations, are equal at the start."""
     count = 0
     for old, new in zip(before, after, strict=False):
         if old is not new and old != new:

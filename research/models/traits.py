@@ -1,4 +1,4 @@
-"""What a model can offer beside `stream`: the traits that the workbench asks for."""
+"""Optional traits of a model beside `stream` that the workbench asks for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from research.types import Usage
 
 @runtime_checkable
 class Scripted(Protocol):
-    """A model that plays each line of a script once, and can skip lines that were played before."""
+    """A model that plays each line of a script once, and can skip lines played before."""
 
     def take(self, purpose: str, agent: str) -> object:
         """Skip the next line for this purpose and agent."""
@@ -34,7 +34,7 @@ class Windowed(Protocol):
 
 @runtime_checkable
 class Verbatim(Protocol):
-    """A model that reads each result by itself and follows no reference to an earlier one."""
+    """A model that reads each result alone and does not follow references to earlier ones."""
 
     @property
     def verbatim(self) -> bool:

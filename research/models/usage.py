@@ -1,4 +1,4 @@
-"""The numbers that a server sends: input like any other, so they are believed within bounds only."""
+"""The numbers that a server sends: untrusted input, believed only within bounds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from research.errors import ProviderError
 from research.types import Completion, Usage
 
 LARGEST: Final = 10**12
-"""Largest count, time or price that is believed, of a server and in the events of a run from a file."""
+"""Largest count, time or price believed, from a server or in an imported run's events."""
 _FALSE: Final = -1
 """Stands for a value that is not a count."""
 
@@ -28,7 +28,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def counted(prompt: Any, completion: Any, read: Any = None, written: Any = None) -> Usage | None:
-    """Return the usage in a reply; None without one.  What is not a count becomes negative, for `believed`."""
+    """Return the usage in a reply; None without one.  A value that is not a count becomes negative, for `believed`."""
     if prompt is None:
         return None
     counts = (0 if value is None else whole_number(value) for value in (prompt, completion, read, written))
@@ -37,7 +37,7 @@ def counted(prompt: Any, completion: Any, read: Any = None, written: Any = None)
 
 
 def believed(completion: Completion) -> Completion:
-    """Return a completion without its usage, and marked, if its numbers cannot be true; the caller estimates."""
+    """Return a completion; if its numbers are impossible, drop and mark its usage, for the caller to estimate."""
     usage = completion.usage
     if usage is None:
         return completion
@@ -53,7 +53,7 @@ def believed(completion: Completion) -> Completion:
 
 @contextmanager
 def unreadable(host: str) -> Iterator[None]:
-    """Turn the errors of what a server sends in place of the types that its API documents into a `ProviderError`."""
+    """Turn errors from data that violates a server's documented types into a `ProviderError`."""
     try:
         yield
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:

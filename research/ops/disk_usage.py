@@ -49,7 +49,7 @@ def free(home: Path) -> int:
 
 
 def clean(home: Path) -> int:
-    """Delete cached search results and the free pages of SQLite files; return the bytes that this freed.
+    """Delete cached search results and the free pages of SQLite files; return the bytes freed.
 
     Runs continue meanwhile, and only data that can be fetched again is deleted.  Raises `ConfigError`.
     """

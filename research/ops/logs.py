@@ -30,7 +30,7 @@ Level = Literal["debug", "info", "warning", "error"]
 _NOTHING: Final[Mapping[str, str]] = {}
 _fields: ContextVar[Mapping[str, str]] = ContextVar("log_fields", default=_NOTHING)
 _patterns: dict[str, re.Pattern[str]] = {}
-"""By key, the pattern to redact; never removed, because a service may still echo a key that was taken out."""
+"""By key, the pattern to redact; never removed, because a service may still echo a deleted key."""
 _log = logging.getLogger("research.agent.run")
 _CALLS = (e.Asked, e.Streamed, e.Replied, e.Rejected, e.ToolStarted, e.ToolFinished)
 """The most frequent events, logged at `debug` only."""
@@ -57,7 +57,7 @@ def start(form: Form = "lines", level: Level = "warning") -> None:
 
 
 class _Record(logging.LogRecord):
-    """A line of any library's log in which no control character of a request is left: a terminal would obey it."""
+    """A log line of any library, without control characters from requests: a terminal would obey them."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -67,7 +67,7 @@ class _Record(logging.LogRecord):
 
 
 def harmless(value: Any) -> Any:
-    """Return a value without control characters if its text has some, and else unchanged."""
+    """Return a value, without control characters if its text has any."""
     if value is None or isinstance(value, int | float):
         return value
     text = str(value)
@@ -117,7 +117,7 @@ def fields(**values: str) -> Iterator[None]:
 
 
 def with_fields(steps: Iterator[T], **values: str) -> Iterator[T]:
-    """Yield the same steps; `fields` applies while each is computed, but not to the code that iterates."""
+    """Yield the same steps; `fields` applies while each is computed, not in the code that iterates."""
     with fields(**values):
         context = copy_context()
     yield from each_within(context, steps)
@@ -159,7 +159,7 @@ def log_event(event: e.Event, user: str = "") -> None:
 
 
 def _where(error: str, trace: str) -> dict[str, object]:
-    """Return the kind and place of an unexpected error, without its message, which may quote a page."""
+    """Return kind and place of an unexpected error, without its message, which may quote a page."""
     if not trace:
         return {"error": "expected"}
     found: dict[str, object] = {"error": error.partition(":")[0][:80]}
@@ -174,7 +174,7 @@ def _write(level: int, message: str, whose: Mapping[str, object], **more: object
 
 
 class _Handler(logging.StreamHandler):  # type: ignore[type-arg]  # of text
-    """Writes to `sys.stderr` as it is at that moment, which tests and Streamlit replace."""
+    """Writes to the current `sys.stderr`, which tests and Streamlit replace."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr

@@ -98,7 +98,7 @@ class Figures(Struct, frozen=True):
 
 
 def figures(view: RunView, before: RunView | None = None) -> Figures | None:
-    """Return the figures of a run; None while it has not ended.  One that an error has paused counts as failed.
+    """Return the figures of a run; None while it has not ended.  A run paused by an error counts as failed.
 
     `before` is the part that a fork inherited: its rounds count, but its calls, tokens and cost belong to the origin.
     """
@@ -266,7 +266,7 @@ def by_cell(ended: Sequence[Figures]) -> list[Cell]:
 class Ledger:
     """A cache of the figures of ended runs, which reads each run once.
 
-    It belongs to one store, and so to one user.  Safe for threads: two that read the same run get the same figures.
+    It belongs to one store, and so to one user.  Safe for threads: those that read the same run get the same figures.
     """
 
     def __init__(self) -> None:
@@ -286,7 +286,7 @@ class Ledger:
         return len(missing)
 
     def of(self, rows: Iterable[RunRow]) -> list[Figures]:
-        """Return the figures of these runs, as far as they have been read, in the same order."""
+        """Return the figures of these runs in order, so far as they have been read."""
         known = [self._known.get(row.id, (None, None)) for row in rows if _ended(row)]
         return [found for _, found in known if found is not None]
 
@@ -301,7 +301,7 @@ def _read(log: RunLog, row: RunRow) -> Figures | None:
     except ConfigError:  # an event that this version does not know
         return None
     inherited = 0
-    if row.origin and row.origin.how == "fork":  # its own `Resumed` is the last one; earlier ones come from its origin
+    if row.origin and row.origin.how == "fork":  # its own `Resumed` is the last; earlier ones come from its origin
         own = [n for n, each in enumerate(events) if isinstance(each, Resumed) and each.time <= row.created]
         inherited = own[-1] if own else 0
     found = figures(fold(events), fold(events[:inherited]) if inherited else None)

@@ -1,8 +1,8 @@
 """OpenTelemetry spans of runs, by the semantic conventions for generative AI (status Development, as of autumn 2026).
 
 A run is one trace: `invoke_agent` for the run and for each sub-agent, with `chat` for each request to a model and
-`execute_tool` for each tool call below it.  Spans are a fold of the events, and their ids are hashes of them: a run that a
-second process continues is still one trace, and exporting a saved run yields the same spans as the live run.
+`execute_tool` for each tool call below it.  Spans are a fold of the events, and their ids are hashes of them: a run
+continued by another process is still one trace, and exporting a saved run yields the same spans as the live run.
 
 OpenTelemetry is imported only when spans are sent.  Prompts, replies, arguments and results are included only on request.
 Names: https://github.com/open-telemetry/semantic-conventions-genai (gen-ai-spans, gen-ai-agent-spans).
@@ -54,7 +54,7 @@ class Span(Struct, frozen=True):
     kind: Kind
     start: float
     end: float
-    """Seconds since the epoch, like `start`; never before it, even if the clock was set back."""
+    """Seconds since the epoch; never before `start`, even if the clock was set back."""
     attributes: Mapping[str, Value]
     error: str = ""
     """The kind of error; empty without one."""
@@ -205,7 +205,7 @@ class Spans:
     def _open(
         self, event: e.Event, name: str, attributes: Mapping[str, Value], above: str, kind: Kind = "internal"
     ) -> _OpenSpan:
-        """Open a span below that of the agent `above`, or of its closest ancestor that has one."""
+        """Open a span below that of the agent `above`, or of its closest ancestor with one."""
         while above and above not in self._agents:
             above = above.rpartition("/")[0]
         parent = self._agents[above].id if above else self._run.id if self._run else None
@@ -316,7 +316,7 @@ class Tracing:
             self._processor.on_end(self._readable(span))
 
     def flush(self) -> None:
-        """Wait until all spans were sent, or sending them failed."""
+        """Wait until all spans were sent or failed."""
         self._processor.force_flush()
 
     def _readable(self, span: Span) -> ReadableSpan:
@@ -347,7 +347,7 @@ def _ns(seconds: float) -> int:
 
 
 def from_environment(variables: Mapping[str, str] = os.environ) -> Tracing | None:
-    """Return the tracing that OpenTelemetry's environment variables request; None when they request none.
+    """Return the tracing requested by OpenTelemetry's environment variables; None if none is.
 
     Only the environment of the process counts, because the exporters read nothing else.  Raises `ConfigError` when the
     exporter's package is not installed.

@@ -1,6 +1,6 @@
-"""What an answer says of itself: itself in one line, and of each thing that was asked whether it was found.
+"""An answer's account of itself: the answer in one line, and for each thing asked whether it was found.
 
-It stands in lines of its own, which are no part of the answer's text; native calls carry it as fields of `final_answer`:
+It is in separate lines, not part of the answer's text; native calls carry it as fields of `final_answer`:
 
     <short>89.1 %</short>
     <part status="answered">the share of hydropower</part>
@@ -36,7 +36,7 @@ _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 def read_account(answer: str) -> tuple[str, str, tuple[Part, ...]]:
     """Return the text of an answer without its account, the short answer, and the parts.
 
-    A line that is not exactly of the form stays in the text.
+    A line not exactly in this form stays in the text.
     """
     kept: list[str] = []
     short, parts, fenced = "", list[Part](), False
@@ -68,7 +68,7 @@ def with_account(answer: str, short: str, parts: Sequence[Part]) -> str:
 
 
 def without_account(draft: str) -> str:
-    """Return an answer that is still being written without what it says of itself."""
+    """Return an answer that is still being written without its account."""
     return read_account(_BEGUN.sub("", draft))[0]
 
 

@@ -16,12 +16,12 @@ from research.text import clip
 from research.types import ToolSpec
 
 FILTERS = frozenset({"filter_year", "year", "year_from", "year_to", "site"})
-"""Undeclared arguments that are refused: without them, the call would find what was not asked for."""
+"""Undeclared arguments that are refused: ignoring them would find what was not asked for."""
 LARGEST = 100_000
 """Most bytes of JSON in the arguments of one call."""
 
 MOST = 20
-"""Most values of an argument that is given as a list in place of one value."""
+"""Most values of an argument given as a list instead of one value."""
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,300}")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?")
@@ -82,7 +82,7 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
         code = "missing_arg" if any(problem.validator == "required" for problem in problems) else "bad_args"
         raise ArgumentError(code, f"{spec.name}: {where}: {clip(problems[0].message, 300)}. {_accepted(schema)}")
     if arguments and not known:
-        # Without its arguments this would be a different call.
+        # Without these arguments it would be a different call.
         unknown = clip(", ".join(map(repr, arguments)), 200)
         raise ArgumentError(
             "bad_args",
@@ -97,7 +97,7 @@ def checked(arguments: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
 
 
 def spread(arguments: dict[str, Any], spec: ToolSpec) -> list[dict[str, Any]]:
-    """Return the arguments of each call that a list represents; lists of the same length beside it are split likewise."""
+    """Return the arguments of each call that a list represents; other lists of its length are split likewise."""
     listed = arguments.get(spec.each)
     if isinstance(listed, str) and _LISTLIKE.match(listed):
         listed = _as_json(listed, list)
@@ -112,7 +112,7 @@ def spread(arguments: dict[str, Any], spec: ToolSpec) -> list[dict[str, Any]]:
 
 
 def _left_out(name: str, value: Any, schema: dict[str, Any]) -> bool:
-    """Return whether the argument is an optional one that was given as null, and null is not one of its values."""
+    """Return whether an optional argument was given as null although null is not one of its values."""
     properties = schema.get("properties", {})
     if value is not None or name not in properties or name in schema.get("required", ()):
         return False
@@ -153,7 +153,7 @@ def _sendable(arguments: dict[str, Any], name: str) -> None:
 
 
 def _coerced(value: Any, schema: Any) -> Any:
-    """Return the value, converted to a type that the schema declares if nothing is lost."""
+    """Return the value, converted to a declared type if nothing is lost."""
     if not isinstance(schema, dict):
         return value
     declared = _declared(schema)
@@ -168,7 +168,7 @@ def _coerced(value: Any, schema: Any) -> Any:
 
 
 def _declared(schema: Any) -> list[tuple[str | None, dict[str, Any]]]:
-    """Return each type that a schema accepts, None if it names none, with the part of the schema that says so."""
+    """Return each type that a schema accepts, with the part that says so; the type is None if it names none."""
     options = [*schema.get("anyOf", ()), *schema.get("oneOf", ())] or [schema] if isinstance(schema, dict) else []
     return [
         (kind, option)
@@ -194,7 +194,7 @@ def _inside(value: Any, schema: dict[str, Any]) -> Any:
 
 
 def _converted(value: Any, kind: str, schema: dict[str, Any]) -> Any:
-    """Return the value as a `kind`; None if the conversion would lose or guess something."""
+    """Return the value as a `kind`; None if that would lose or guess anything."""
     written = value.strip() if isinstance(value, str) else ""
     match kind:
         case "integer" if _INTEGER.fullmatch(written):
@@ -217,9 +217,9 @@ def _converted(value: Any, kind: str, schema: dict[str, Any]) -> Any:
 
 
 def _listed(value: Any, schema: dict[str, Any]) -> Any:
-    """Return a list that was written as JSON text, or a list of the one value."""
+    """Return a list written as JSON text, or a list of the one value."""
     if isinstance(value, str) and _LISTLIKE.match(value):
-        return _as_json(value, list)  # None for a list that was cut off, which must not become one string
+        return _as_json(value, list)  # None for a cut list, which must not become one string
     items = schema.get("items")
     kind = items.get("type") if isinstance(items, dict) else None
     return [value] if isinstance(kind, str) and kind not in ("array", "null") and _is(value, kind) else None

@@ -1,4 +1,4 @@
-"""The contents of a call tag and where they end: after the JSON, or if it is broken, at a conservative guess."""
+"""The contents of a call tag and where they end: after the JSON or, if broken, at a conservative guess."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from research.parsing.relaxed import STRINGS, Malformed, decode, space, spare_br
 _FENCE = re.compile(r"\s*(?:`+|~{3,})[\w+-]*\s*")
 _FENCE_END = re.compile(r"(?:`+|~{3,})\s*")
 _BEGUN = re.compile(r"<(?:/(?:\w*))?\s*")
-"""A closing tag without its end, which providers leave when they strip a stop sequence."""
+"""A truncated closing tag, as providers leave when they strip a stop sequence."""
 _QUOTE = re.compile(r'["“„]|(?<=[\[{:,(])\s*[\'‘]')
 _OPENS = ("{", "[", "｛", "［")
 
@@ -28,7 +28,7 @@ class Block(Struct, frozen=True):
     """Where the block ends, after its closing tag."""
     values: list[object] = []
     error: tuple[str, str] | None = None
-    """(code, message) of what could not be parsed after the values."""
+    """(code, message) of the text after the values that could not be parsed."""
     read_to: int = 0
     """Where the parsed JSON ends."""
     failed_at: int = 0
@@ -104,7 +104,7 @@ class Blocks:
         return Block(tag.end if _closes_call(tag) else at, values, read_to=read_to)
 
     def _with_last_bracket(self, at: int, error: Malformed) -> Block | None:
-        """Return the block of a call whose last bracket is missing where its tag is closed; None for any other error."""
+        """Return the block of a call that lacks its last bracket before the closing tag; None for any other error."""
         tag = self._markup.tag_at(error.at)
         if not _closes_call(tag):
             return None
@@ -116,7 +116,7 @@ class Blocks:
         return Block(tag.end, [value], read_to=tag.start) if given and end == tag.start - at + 1 else None
 
     def _prose(self, opening: Token) -> Block:
-        """Return a block without JSON: a broken call if its tag is closed, otherwise a mere mention of the tag."""
+        """Return a block without JSON: a broken call if its tag is closed, else a mere mention."""
         following = self._markup.next_tag(opening.end)
         tag = self._markup.tag_at(following)
         if _closes_call(tag):

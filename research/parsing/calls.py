@@ -1,4 +1,4 @@
-"""One call as a model wrote it: a name and arguments that may run, or the reason why they may not."""
+"""One call as a model wrote it: a name and arguments that may run, or why they may not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from research.text import clip
 from research.types import CallError, Part, ToolSpec
 
 FINAL = "final_answer"
-"""The tool that ends a run; a call to it is the answer, even if it was not offered."""
+"""The tool that ends a run; a call to it is the answer, even if not offered."""
 
 _ANSWER = {"type": "string", "description": "The complete answer, each statement with the number of its source."}
 _SHORT = {"type": "string", "description": "The answer in a few words, if the question has a short one."}
@@ -34,13 +34,13 @@ FINAL_ANSWER = ToolSpec(
     "Give the final answer; this ends the research. Call it as soon as the question can be answered.",
     {"type": "object", "properties": {"answer": _ANSWER, "short": _SHORT, "parts": _PARTS}, "required": ["answer"]},
 )
-"""As it is offered where a reply must be a call."""
+"""The tool offered where every reply must be a call."""
 _SHAPE = 'A call is one JSON object {{"name": …, "arguments": {{…}}}}.'
 _BESIDE = frozenset({"name", "arguments", "id", "type"})
 _WIRE = frozenset({"type", "function", "id", "index"})
 """Keys of a call as providers send it."""
 _NESTED = 3
-"""How often arguments may be nested as JSON inside a JSON string."""
+"""How deep arguments may be nested as JSON inside a JSON string."""
 
 Tools = Mapping[str, ToolSpec] | None
 """The tools offered, by name; None to read calls without checking them."""
@@ -56,7 +56,7 @@ class BadCall(ValueError):
 
 
 def plain_name(name: str) -> str:
-    """Return the name of a tool without what templates add: `functions.f:0`, `f<|channel|>commentary`."""
+    """Return a tool's name without templates' additions: `functions.f:0`, `f<|channel|>commentary`."""
     name = name.split("<|", 1)[0].strip().removeprefix("functions.")
     return re.sub(r":\d{1,6}\Z", "", name)
 
@@ -141,7 +141,7 @@ def _object(arguments: Any, name: str) -> dict[str, Any]:
 
 
 def _inside(given: dict[str, Any], name: str, spec: ToolSpec) -> Any:
-    """Return the arguments of a call that was written into the arguments of itself; any others unchanged."""
+    """Return the arguments of a call nested in its own arguments; others unchanged."""
     keys = [key for key in ("arguments", "parameters") if key in given]
     beside = given.keys() - keys
     if len(keys) != 1 or not beside <= _BESIDE or given.keys() & spec.parameters.get("properties", {}).keys():
@@ -150,7 +150,7 @@ def _inside(given: dict[str, Any], name: str, spec: ToolSpec) -> Any:
 
 
 def _final(given: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
-    """Return the answer, with what the other fields say of it in lines of their own (`answer_account`)."""
+    """Return the answer, with the other fields in separate lines (`answer_account`)."""
     answer = given.get("answer")
     if not isinstance(answer, str):
         return checked(given, spec)
@@ -163,7 +163,7 @@ def _final(given: dict[str, Any], spec: ToolSpec) -> dict[str, Any]:
 class Found:
     """The calls of one reply in order, valid and invalid, or its answer, whichever comes first.
 
-    An answer after a call is ignored because it was written without the result; a call after an answer never runs.
+    An answer after a call is ignored because it does not know the result; a call after an answer never runs.
     """
 
     def __init__(self, tools: Tools) -> None:
@@ -171,7 +171,7 @@ class Found:
         self.calls: list[FoundCall] = []
         self.errors: list[CallError] = []
         self.answer: str | None = None
-        """None until there is one; it may be blank."""
+        """None until there is one; may be blank."""
 
     def __len__(self) -> int:
         return len(self.calls) + len(self.errors)
@@ -197,7 +197,7 @@ class Found:
             self.errors.append(CallError(len(self), code, message, name))
 
     def distrust(self, *, all_of_them: bool = False) -> None:
-        """Mark the calls after the first invalid one, or all, as invalid: they may be text inside a broken call."""
+        """Mark all calls, or those after the first invalid one, as invalid: they may be text inside a broken call."""
         if not self.errors and not all_of_them:
             return
         first = self.errors[0].index if self.errors else 0

@@ -1,4 +1,4 @@
-"""OpenAI's harmony format, which a server should have parsed: messages in channels, between special tokens.
+"""OpenAI's harmony format, if a server did not parse it: messages in channels, between special tokens.
 
 Source: OpenAI, "OpenAI harmony response format".
 """
@@ -15,7 +15,7 @@ _STRIPPED = re.compile(
     r"|assistant(?=(?:analysis|commentary|final)(?:\S|\s{1,3}to=)))"
     r"(analysis|commentary|final)((?:\s{1,3}to=[\w.:-]{1,200})?)(?:\s{0,3}(?:json|code)(?=\s{0,3}\{))?"
 )
-"""The head of a message whose special tokens the server has removed: `analysisI should…assistantfinalJapan has…`."""
+"""The head of a message stripped of special tokens by the server: `analysisI should…assistantfinalJapan has…`."""
 _ENDS = re.compile(r"<\|(start|end|call|return)\|>")
 _TO = re.compile(r"\bto=(?:functions\.)?([\w.:-]{1,200})")
 

@@ -1,7 +1,7 @@
 """Calls in elements of any name: `<function_calls><invoke name="f">`, `<use_mcp_tool>`, `[TOOL_REQUEST]`, `<|tool_call|>`.
 
-Templates name their elements as they like, but nest them alike: wrappers around a call, which is a JSON object, or a name
-with arguments below it.  What does not have exactly this form raises `Unread`.
+Templates differ in names but nest alike: wrappers around a call, which is a JSON object, or a
+name with arguments below it. Any other form raises `Unread`.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _TOKENS = frozenset({"action", "plugin"})
 _NAMES = frozenset({"name", "tool", "tool_name", "function", "function_name", "recipient_name", "action"})
 _GIVEN = frozenset({"arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "kwargs"})
 _BESIDE = frozenset({"id", "type", "index", "tool_call_id", "call_id", "server_name"})
-"""What else may describe a call."""
+"""Keys that may also describe a call."""
 _BARE_NAME = re.compile(r"\s{0,20}([\w.:-]{1,200})\s{0,20}(?=[<{])")
 _DEBRIS = re.compile(r"(?:\s|<\|[A-Za-z_]{1,40}\|>|</s>){0,50}\Z")
-"""What may follow the last call: tokens that end a turn."""
+"""Tokens that end a turn, which may follow the last call."""
 _DEPTH: Final = 8
 
 
@@ -55,7 +55,7 @@ class _Tag(Struct, frozen=True):
     value: str = ""
     attributes: dict[str, str] = {}
     before: str = ""
-    """What all names of a template begin with."""
+    """The start shared by all names of a template."""
 
     @property
     def calls(self) -> bool:
@@ -63,7 +63,7 @@ class _Tag(Struct, frozen=True):
 
 
 def begins(text: str, tools: Collection[str] | None) -> int | None:
-    """Return where the first element of a call begins, outside code; None if there is none."""
+    """Return where the first element of a call begins outside code; None if there is none."""
     code = _code(text)
     start, end = next(code, (len(text), len(text)))
     for match in _TAG.finditer(text):
@@ -77,7 +77,7 @@ def begins(text: str, tools: Collection[str] | None) -> int | None:
 
 
 def read_elements(text: str, at: int, tools: Collection[str] | None) -> list[Raw]:
-    """Return the calls of the elements that begin here and end where the text ends.
+    """Return the calls of elements that fill the text from here to its end.
 
     Raises `Unread`, or `Malformed`.
     """
@@ -94,7 +94,7 @@ def in_code(text: str, at: int) -> bool:
 
 
 def _tool_in(tag: _Tag, tools: Collection[str] | None) -> str:
-    """Return the offered tool that an element is named after, alone or behind a word: `<search>`, `<call:search>`."""
+    """Return the offered tool that an element's name is or ends with: `<search>`, `<call:search>`."""
     names = {tag.name, tag.name.rpartition(":")[2]} & set(tools or ())
     return min(names, default="")
 
@@ -120,7 +120,7 @@ def begins_line(text: str, at: int) -> bool:
 def _tag(match: re.Match[str]) -> _Tag:
     name = match["tag"] or match["token"] or match["mark"]
     closing = bool(match["end"] or match["slash"] or match["stroke"])
-    if not match["tag"]:  # such tokens say in their name which side they are: <|tool_call_end|>, [END_TOOL_REQUEST]
+    if not match["tag"]:  # such tokens name their side: <|tool_call_end|>, [END_TOOL_REQUEST]
         parts = name.lower().split("_")
         closing = closing or "end" in parts
         name = "_".join(part for part in parts if part not in _SIDES)
@@ -156,7 +156,7 @@ def _opening(text: str, at: int) -> _Tag:
 
 
 def _closed(text: str, at: int, opening: _Tag, *, cut: bool = True) -> int:
-    """Return where the element ends whose content ends at `at`; a token that ends a text is often `cut` off."""
+    """Return the end of the element whose content ends at `at`; a token at a text's end is often `cut` off."""
     tag = _next(text, at)
     if tag is not None and tag.closing and tag.name == opening.name:
         return tag.end
@@ -179,7 +179,7 @@ def _element(text: str, opening: _Tag, tools: Collection[str] | None, depth: int
     at = _space(text, opening.end)
     if text.startswith(("{", "["), at) and not _TAG.match(text, at):
         if opening.name in ("tool_call", "action") and not opening.token:
-            raise Unread  # the reader of the tagged protocol has found something wrong with it
+            raise Unread  # the reader of the tagged protocol has already rejected it
         calls, at = _objects(text, at)
         return calls, _closed(text, at, opening)
     if bare := _BARE_NAME.match(text, at):
@@ -207,7 +207,7 @@ def _objects(text: str, at: int) -> tuple[list[Raw], int]:
 
 
 def calls_of(value: Any) -> list[Raw]:
-    """Return the calls that an object, a list or a message of a provider describes.  Raises `Unread` for any other."""
+    """Return the calls in an object, a list or a provider's message.  Raises `Unread` for any other."""
     if isinstance(value, dict) and value.get("tool_calls"):
         if any(value[key] for key in value.keys() - {"tool_calls", "role"}):
             raise Unread
@@ -236,7 +236,7 @@ def _call(text: str, opening: _Tag, name: str) -> tuple[list[Raw], int]:
 
 
 def _arguments(text: str, at: int, opening: _Tag) -> tuple[Any, int]:
-    """Return the arguments of a call up to where its element closes, and that place."""
+    """Return the arguments of a call up to the end of its element, and that end."""
     at = _space(text, at)
     if text.startswith("{", at):
         given, at = decode(text, at)
@@ -256,11 +256,11 @@ def _arguments(text: str, at: int, opening: _Tag) -> tuple[Any, int]:
         if key in found:
             raise Unread
         found[key] = value
-    return found, _closed(text, at, opening, cut=not found)  # more of them may have followed
+    return found, _closed(text, at, opening, cut=not found)  # more arguments may have followed
 
 
 def _record(text: str, at: int, opening: _Tag) -> tuple[list[Raw], int]:
-    """Return the call of an element with one child for the name and one for the arguments; others describe it."""
+    """Return the call of an element with one child for the name and one for the arguments."""
     parts: dict[str, str] = {}
     while (tag := _next(text, at)) is not None and not tag.closing:
         if tag.name in parts:
@@ -273,7 +273,7 @@ def _record(text: str, at: int, opening: _Tag) -> tuple[list[Raw], int]:
 
 
 def _inner(text: str) -> Any:
-    """Return the arguments in an element of their own: an object, or an element for each."""
+    """Return the arguments in their own element: an object, or an element for each."""
     if not text.strip() or text.lstrip().startswith(("{", "```")):
         return unfenced(text).strip() or {}
     found: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """Calls in the markup of a model's own template, which its server should have parsed and left in the text.
 
-They are read only where nothing else can be meant: the reply consists of whole calls, at most after an announcement.
-Everything else is not read, and the model is asked again.  Templates differ in their marks, but write alike: marks, among
+They are read only if unambiguous: the reply consists of whole calls, at most after an announcement. Otherwise the model
+is asked again.  Templates differ in their marks, but write alike: marks, among
 them or inside one the name of an offered tool, then the arguments as a JSON object.
 """
 
@@ -25,9 +25,9 @@ _TOKEN = re.compile(
 )
 _OBJECT = re.compile(r"\[?\s{0,20}\{")
 _WINDOW = 400
-"""Characters before the arguments in which a call begins."""
+"""Most characters of a call before its arguments."""
 _INVENTED = "Observation:"
-"""Begins the results that a model invents; they are dropped."""
+"""Begins results invented by a model, which are dropped."""
 _PYTHONIC = re.compile(r"\[?[A-Za-z_][\w.]{0,80}\(")
 _MARK = r"(?:<(?!/?(?:answer|report)\b)[^<>{}\n]{1,80}>|\[/?[A-Z][A-Z_]{1,40}\])"
 _WRAPPED = re.compile(
@@ -46,8 +46,8 @@ MARKUP: Final = re.compile(
 
 
 def read_leaked(words: str, tools: Tools) -> list[Raw]:
-    """Return the calls that a reply, without its reasoning, consists of; none if it is anything else."""
-    text, known = words.strip().replace('<|"|>', '"'), _known(tools)  # as Gemma writes quotation marks
+    """Return the calls of a reply that, apart from reasoning, has only calls; else none."""
+    text, known = words.strip().replace('<|"|>', '"'), _known(tools)  # Gemma's quotation marks
     for at, read in ((_head(text, known)[0], _marked), (begins(text, tools), read_elements)):
         if at is not None and _announced(text, at):
             with suppress(Unread, Malformed):
@@ -65,7 +65,7 @@ def holds_call(words: str, tools: Tools) -> bool:
 
 
 def calls_in(answer: str, tools: Sequence[ToolSpec]) -> bool:
-    """Return whether an answer, which was asked for without tools, calls one of these instead."""
+    """Return whether an answer requested without tools calls one of these instead."""
     known = offered(tools)
     return bool(answer) and (holds_call(answer, known) or bool(read_leaked(answer, known)))
 
@@ -86,7 +86,7 @@ def _known(tools: Tools) -> Set[str]:
 
 
 def _names_tool(words: str, tools: Tools) -> bool:
-    """Return whether one of the first objects that begin a line calls a tool, or the first of all names one."""
+    """Return whether one of the first objects at a line's start calls a tool, or the very first names one."""
     known = _known(tools)
     for begun in islice(_BEGUN.finditer(words), 3):
         with suppress(Malformed, Unread):
@@ -105,7 +105,7 @@ def _announced(text: str, at: int) -> bool:
 
 
 def _head(text: str, known: Set[str]) -> tuple[int | None, bool]:
-    """Return where the marks before the first object begin, None if other text is there; and whether they tell a call."""
+    """Return where the marks before the first object begin, None if other text does; and whether they mean a call."""
     found = _OBJECT.search(text)
     if found is None:
         return None, False
@@ -120,7 +120,7 @@ def _head(text: str, known: Set[str]) -> tuple[int | None, bool]:
 
 
 def _read_marks(text: str, at: int, end: int, known: Set[str]) -> tuple[list[str], set[str]]:
-    """Return the tools that are named from here to there, and the kinds of marks.  Raises `Unread` for other text."""
+    """Return the tools named from here to there, and the kinds of marks.  Raises `Unread` for other text."""
     names: list[str] = []
     kinds: set[str] = set()
     before = ""
@@ -144,7 +144,7 @@ def _read_marks(text: str, at: int, end: int, known: Set[str]) -> tuple[list[str
 
 
 def _marked(text: str, at: int, known: Set[str]) -> Iterator[Raw]:
-    """Yield the calls of marks that name a tool, each with an object behind it, or of objects that name it themselves."""
+    """Yield the calls of marks that name a tool, each followed by an object, or of objects that name it themselves."""
     marked = False
     while found := _OBJECT.search(text, at):
         names, kinds = _read_marks(text, at, found.start(), known)
@@ -183,7 +183,7 @@ def _pythonic(text: str, known: Set[str]) -> Iterator[Raw]:
 
 
 def _called(call: ast.AST | None, known: Set[str]) -> Raw:
-    """Return a call of a tool, also as a part of something, `tools.f(…)` or `f.call(…)`.  Raises `ValueError`."""
+    """Return a call of a tool, also as an attribute, `tools.f(…)` or `f.call(…)`.  Raises `ValueError`."""
     if not isinstance(call, ast.Call) or call.args or not all(given.arg for given in call.keywords):  # **values
         raise Unread
     names = [name for name in ast.unparse(call.func).split(".") if plain_name(name) in known]

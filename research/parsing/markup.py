@@ -97,7 +97,7 @@ class Markup:
     # -- where things end -------------------------------------------------------------------------------------------
 
     def close(self, i: int) -> int | None:
-        """Return the index of the tag that closes the one at `i`: the first outside code, or if none, the first."""
+        """Return the index of the tag that closes the one at `i`: the first outside code, or else the first."""
         kind = self.tokens[i].kind
         first = self.find(kind, True, i + 1)
         if first is None:

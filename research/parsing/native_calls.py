@@ -18,7 +18,7 @@ from research.parsing.tagged_calls import read_tagged
 
 
 class Given(Struct, frozen=True):
-    """A native call before it is checked."""
+    """A native call, unchecked."""
 
     name: Any
     arguments: Any
@@ -100,7 +100,7 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def _complete(arguments: Any) -> bool:
-    """Return whether the arguments of a call that was cut off are complete JSON."""
+    """Return whether the arguments of a cut call are complete JSON."""
     if not isinstance(arguments, str):
         return arguments is not None
     try:

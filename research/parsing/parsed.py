@@ -36,7 +36,7 @@ class PlanStep(Struct, frozen=True):
     tool: str
     input: str
     deps: tuple[str, ...] = ()
-    """Ids of earlier steps whose evidence the input names."""
+    """Ids of earlier steps named in the input."""
     why: str = ""
     """The text after `Plan:`."""
 
@@ -54,9 +54,9 @@ class Reading(Struct, frozen=True):
     report: str = ""
     thinking: str = ""
     said: str = ""
-    """The reply up to where the model began to invent observations."""
+    """The reply, up to any invented observations."""
     words: str = ""
-    """The text outside reasoning: the answer of a model that was told to use no tags."""
+    """The text outside reasoning: the answer of a model told to use no tags."""
     code: str = ""
     """The kind of a format error, in one word."""
     message: str = ""
@@ -69,7 +69,7 @@ def plain(text: str) -> str:
 
 
 def outside_report(reading: Reading) -> str:
-    """Return the text outside reasoning and report: in a reply without an answer tag, the answer."""
+    """Return the text outside reasoning and report, which is the answer if no tag marks one."""
     if not reading.report:
         return reading.words
     words, kept, at = reading.words, [], 0

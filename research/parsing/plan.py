@@ -62,7 +62,7 @@ def read_plan(text: str, tools: Tools, finish_reason: str = "stop") -> Reading:
 
 
 def _turned(line: re.Match[str], tools: Tools) -> str:
-    """Return `tool(input) → #E1` as `#E1 = tool[input]`; one that leads to the answer is what the solver does anyway."""
+    """Return `tool(input) → #E1` as `#E1 = tool[input]`; a step that gives the answer is the solver's task."""
     head, tool, given, step = line.group("head", "tool", "input", "step")
     if step is None:
         return line[0] if tools is None or tool in tools else ""
@@ -140,7 +140,7 @@ def _starts(text: str) -> list[tuple[int, int | None]]:
 
 
 def _nothing_lost(text: str) -> None:
-    """Raise `_BadPlan` if text outside the steps contains a step, so that no step is lost."""
+    """Raise `_BadPlan` if text between steps contains a step, so that none is lost."""
     if match := _STEP.search(text):
         raise _BadPlan(say("#E{match} does not begin a line.", match=match[1]))
 

@@ -1,7 +1,7 @@
 """JSON as models write it.
 
-Accepts, beyond JSON, what has only one meaning: trailing commas, single and typographic quotes, keys without quotes,
-comments, `True False None`, raw newlines in strings, full-width `｛｝［］：，`.  Rejects what has several or none: JSON that
+Beyond JSON, accepts unambiguous text: trailing commas, single and typographic quotes, keys without quotes,
+comments, `True False None`, raw newlines in strings, full-width `｛｝［］：，`.  Rejects anything else: JSON that
 is cut off, missing commas, unescaped quotes, unknown escapes, duplicate keys, NaN.
 """
 
@@ -30,7 +30,7 @@ _SINGLE = _PLAIN | {"'": "'"}
 # In a double-quoted string `\'` may be a needless escape, or a backslash of quoted code, so it is rejected.
 _DOUBLE = _PLAIN | {"/": "/"}
 _TYPOGRAPHIC = "“”„‟＂"
-# With an ASCII quote inside, it would be unclear which of the two ends the string.
+# With an ASCII quote inside, it is unclear which quote ends the string.
 _REST = rf'[^{_TYPOGRAPHIC}"\\]'
 
 STRINGS = {
@@ -87,10 +87,10 @@ def space(text: str, at: int) -> int:
 
 
 def spare_bracket(text: str, at: int, value: Any) -> int | None:
-    """Return where one closing bracket after this value ends, if it is one too many; None if it may mean something.
+    """Return where one closing bracket after this value ends, if it is superfluous; None if it may mean something.
 
-    If an object inside is followed by more, it may be that object which was closed too early: then the bracket is the
-    trace of another value, and nothing is read.
+    If more follows an object inside, that object may have been closed too early: then the bracket belongs to another
+    value, and nothing is read.
     """
     at = space(text, at)
     return at + 1 if text[at : at + 1] in _CLOSING and _closed_at_the_end(value) else None
@@ -122,7 +122,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.problem: tuple[str, str] | None = None
-        """(code, message) of an error in a value whose end is known all the same."""
+        """(code, message) of an error in a value whose end is still known."""
 
     def space(self, at: int) -> int:
         text = self.text

@@ -1,4 +1,4 @@
-"""The sections of an evolving report: those that state no facts, and how much of it fits."""
+"""The sections of an evolving report: which state no facts, and how many fit."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from research.text import clip, has_cjk
 
 PLANS = frozenset("to verify|gaps|next step|tried|待验证|缺口|尚缺|下一步|已尝试".split("|"))
-"""Headings of the sections that state no facts: what is missing, planned and tried."""
+"""Headings of sections without facts: things missing, planned and tried."""
 SECTION = re.compile(r"^#{1,6}[ \t]+(.*)$")
 
 
 def cut_at_section(text: str, limit: int) -> str:
-    """Return the beginning of a report, at most `limit` tokens: whole sections, or whole lines if more than half is lost.
+    """Return the beginning of a report, at most `limit` tokens: whole sections, or whole lines if sections lose over half.
 
     >>> cut_at_section("### One\\nfact fact\\n### Two\\n" + "fact " * 40, 8)
     '### One\\nfact fact'
@@ -27,7 +27,7 @@ def cut_at_section(text: str, limit: int) -> str:
             break
         kept.append(line)
     whole = kept[:sections] if before > limit / 2 else kept
-    # A single line is cut so that it fits even if all of it is Chinese.
+    # A single line is cut to fit even if all Chinese.
     return "\n".join(whole).rstrip() or clip(text, limit * 3 // 2)
 
 

@@ -25,7 +25,7 @@ _DEBRIS = re.compile(r"[\"'”’]\s*[}\]｝］]")
 _WITHIN = re.compile(r"[^\s>.!?…。！？][ \t]*\Z")
 """Text before a call on its line that neither ends with a tag nor is a whole sentence."""
 _BEHIND = re.compile(r"\s*(?!<)\S")
-"""Text behind a call that is no tag."""
+"""Text after a call that is not a tag."""
 _WINDOW = 40
 """Characters before a call that are looked at."""
 
@@ -51,7 +51,7 @@ def read_tagged(text: str, tools: Tools, finish_reason: str = "stop") -> Reading
 
 
 def _leaked(reader: _Reader, tools: Tools) -> Reading | None:
-    """Return the reading of a reply that consists of calls in another markup; None if it does not."""
+    """Return the reading of a reply that consists of calls in another markup, else None."""
     calls = [] if reader.finish_reason in CUT or reader.report else read_leaked(reader.words, tools)
     if not calls:
         return None
@@ -66,13 +66,13 @@ class _Reader:
         self.text = text
         self.finish_reason = finish_reason
         self.cut = len(text)
-        """Where the model began to invent observations."""
+        """Where invented observations begin."""
         self._tools = tools
         self._markup = Markup(text)
         self._tokens = self._markup.tokens
         self._blocks = Blocks(self._markup, cut=finish_reason in CUT)
         self._doubtful = False
-        """A `</think>` may have been inside a string, so calls after it cannot be trusted."""
+        """A `</think>` may be inside a string, so later calls cannot be trusted."""
         self._restart(0, 0)
         self._thought = False
         """Whether a `<think>` was opened and closed; a second `</think>` inside an answer is then text."""
@@ -162,7 +162,7 @@ class _Reader:
         return end.end
 
     def _act(self, at: int) -> None:
-        """Note that a real action begins here; it ends reasoning and reports that were left open."""
+        """Note that a real action begins here, which ends unclosed reasoning and reports."""
         if self._thinking is not None:
             self._thoughts.append((self._thinking, at))
             self._thinking, self._from, self._acted_at = None, at, at
@@ -243,7 +243,7 @@ class _Reader:
         return close
 
     def _reasoned(self, i: int, close: int) -> int | None:
-        """Return where reasoning ends if the block began in it: it contains a `</think>`, and then its own tag again."""
+        """Return where reasoning ends if the block began in it: it contains `</think>` and then its own tag again."""
         if self._thought or self._thinking is not None:
             return None
         think = self._markup.find("think", True, i + 1)
@@ -252,7 +252,7 @@ class _Reader:
         return self._tokens[think].start if think is not None and reopened is not None and reopened < close else None
 
     def unread(self) -> Reading:
-        """Return that a reply in another markup could not be read; its content is text."""
+        """Report that a reply in another markup is unreadable; its content is text."""
         self.found = Found(self._tools)
         return self.reading()
 
@@ -268,7 +268,7 @@ class _Reader:
             "words": self.words,
         }
         if cut and self._acted_at is not None and self.text[self._acted_at : self.cut].strip():
-            return format_error("truncated", **seen)  # the reasoning continued and might have led to another call
+            return format_error("truncated", **seen)  # reasoning went on and might have led to another call
         if self._doubtful:
             found.distrust(all_of_them=True)
             seen["errors"] = tuple(found.errors)
@@ -294,7 +294,7 @@ class _Reader:
 def _is_mention(text: str, start: int, end: int) -> bool:
     """Return whether the call from `start` to `end` is part of a sentence, or more text follows it.
 
-    The sentence then quotes it, forbids it or gives it as an example.  A refusal costs one more request, a wrong call cannot
-    be undone; so whatever is doubtful counts as a mention.
+    The sentence then quotes it, forbids it or gives it as an example. A refusal costs a request, a wrong call cannot be
+    undone; so in doubt it counts as a mention.
     """
     return bool(_WITHIN.search(text[max(0, start - _WINDOW) : start]) or _BEHIND.match(text, end))

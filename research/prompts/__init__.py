@@ -1,8 +1,8 @@
 """Prompts that every run uses, one file per name and language (`NAME.en.md`); a recipe records a hash of all prompts.
 
-A framework's own prompts are in `prompts/` beside its file.  What the user is asked is in `to_user/` and not in the hash,
-because no model reads it; what only runs with a plan read is in `plan/`, and in their hash.  May import `plugins`, `types`
-and `errors`."""
+A framework's own prompts are in `prompts/` beside its file.  Questions to the user are in `to_user/` and not in the
+hash, because no model reads them; prompts of runs with a plan are in `plan/`, and in the hash of those runs.  May
+import `plugins`, `types` and `errors`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def system(name: str, calling: str, language: str, *, tools: str) -> str:
 
 
 def quoted(tag: str, text: str) -> str:
-    """Return the text between two tags, escaped so that it cannot close them or imitate another tag of ours."""
+    """Return the text between two tags, escaped so that it cannot close them or imitate our other tags."""
     return f"<{tag}>\n{escape(text)}\n</{tag}>"
 
 
@@ -54,7 +54,7 @@ def today() -> str:
 
 @cache
 def digest(*further: str) -> str:
-    """Return twelve hex digits that change when any prompt does, of those that every run uses and of `further` folders."""
+    """Return twelve hex digits that change with any prompt for all runs or in the `further` folders."""
     folders = (*_FOLDERS, *(_FOLDERS[0] / name for name in further))
     files = sorted((path for folder in folders for path in folder.glob("*.md")), key=lambda path: path.name)
     content = b"".join(path.read_bytes() for path in files)

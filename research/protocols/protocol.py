@@ -43,14 +43,14 @@ class CallProtocol(Protocol):
         """Return one round as messages: the reply, then its observations."""
 
     def read(self, completion: Completion, new_id: NewId, tools: Sequence[ToolSpec]) -> Reply:
-        """Parse a reply; `tools` are those that were offered.
+        """Parse a reply; `tools` are the offered ones.
 
         Raises `FormatError` if it contains neither an answer nor a call that can run.
         """
 
 
 def as_reply(reading: Reading, completion: Completion, new_id: NewId, tools: Sequence[ToolSpec]) -> Reply:
-    """Return the parser's reading as a reply.  Raises `FormatError` if the model has to be asked again."""
+    """Return the parser's reading as a reply.  Raises `FormatError` if the model must be asked again."""
     answer = reading.text
     if reading.kind == "format_error":
         if reading.errors and not tools:

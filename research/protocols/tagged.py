@@ -69,7 +69,7 @@ def write_call(name: str, /, **arguments: Any) -> str:
 
 
 def split_reasoning(text: str) -> tuple[str, str]:
-    """Return (reasoning, the rest) of a reply that is still being written; `parsing` reads complete ones."""
+    """Return (reasoning, rest) of a reply still being written; `parsing` reads complete ones."""
     head, closed, rest = text.partition("</think>")
     if closed:
         before, opened, inside = head.partition("<think>")

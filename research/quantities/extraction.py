@@ -94,7 +94,7 @@ _ZH_NUMBER = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _NEAR = 24
-"""Characters before and after a figure in which its hedge is looked for."""
+"""Characters around a figure searched for its hedge."""
 _HEDGE = tuple(
     (name, re.compile(rf"(?:{words})\s*$", re.I))
     for name, words in (
@@ -276,7 +276,7 @@ def _numbers(text: str) -> Iterator[Quantity]:
 
 
 def _grouped(digits: str) -> str:
-    """Return a number without the marks between its groups of three: `1.234.567` and 1'234'567 are one number each."""
+    """Return a number without separators between groups of three: `1.234.567` or 1'234'567."""
     plain = re.sub(r"[,\s'’]", "", digits)
     return plain.replace(".", "") if plain.count(".") > 1 else plain
 
@@ -347,7 +347,7 @@ def _hedge(text: str, start: int, end: int) -> str:
 
 
 def hedged(text: str, start: int, end: int) -> tuple[str, int, int]:
-    """Return the hedge of the figure at this place, and where the words of both begin and end."""
+    """Return the hedge of the figure at this place, and where both together begin and end."""
     before, behind = max(0, start - _NEAR), text[end : end + _NEAR]
     for name, pattern in _HEDGE:
         if found := pattern.search(text[before:start]):
@@ -360,5 +360,5 @@ def hedged(text: str, start: int, end: int) -> tuple[str, int, int]:
 
 
 def _spaced(text: str) -> str:
-    """Replace each Chinese character before a digit with a space, so that the number is found."""
+    """Replace each Chinese character before a digit with a space, so that the number is matched."""
     return re.sub(r"[\u3400-\u9fff](?=[-−$€£¥]?\d)", " ", text)

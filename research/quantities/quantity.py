@@ -7,7 +7,7 @@ import re
 from msgspec import Struct
 
 _SIDES = {"over": 1, "least": 1, "under": -1, "most": -1}
-"""The hedges that make a figure a limit, and on which side of it the others are."""
+"""The hedges that make a figure a limit, and the side they allow."""
 
 
 class Quantity(Struct, frozen=True):
@@ -32,11 +32,11 @@ class Quantity(Struct, frozen=True):
 
     @property
     def limit(self) -> bool:
-        """Whether it only says what a figure is above or below."""
+        """Whether it is only a limit that a figure is above or below."""
         return self.hedge in _SIDES
 
     def states(self, seen: Quantity) -> bool:
-        """Return whether `seen` in a source supports this figure, within the precision of its writing."""
+        """Return whether `seen` in a source supports this figure, within its written precision."""
         if "date" in (self.kind, seen.kind):
             return _same_date(self, seen)
         if (
@@ -70,7 +70,7 @@ class Quantity(Struct, frozen=True):
         return abs(difference) <= self.half + slack or bool(converted)
 
     def bounds(self, seen: Quantity) -> bool | None:
-        """Return whether `seen` is on the side of this limit that its hedge says; None if it is none, or they are too close.
+        """Return whether `seen` is on the hedge's side of this limit; None if this is not a limit, or both are too close.
 
         Neither may be negative: a deficit of more than 3% is one of -4%.
         """

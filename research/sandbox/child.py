@@ -1,6 +1,6 @@
 """Run a model's code in sealed CPython: `python -m research.sandbox.child` in an isolated process.
 
-First import everything the code may import, then seal the process (`linux.py`), and only then parse the code.
+First import everything the code may use, then seal the process (`linux.py`), and only then parse the code.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HARMLESS = tuple(
     inspect io keyword locale logging mmap os pathlib pickle platform queue secrets shlex signal socket struct
     subprocess sys tempfile threading timeit tokenize traceback types urllib uuid warnings weakref xml zlib""".split()
 )
-"""Further modules that code may import; the kernel refuses every call of theirs that leaves the process."""
+"""Further modules that code may import; the kernel refuses their calls that leave the process."""
 
 PARTS = {
     "concurrent": ("futures.thread",),
@@ -62,7 +62,7 @@ MEMORY = 2**30
 
 
 class _OutOfTime(BaseException):
-    """Raised into the code when its time is over."""
+    """Raised in the code when its time is up."""
 
 
 class _ImportAdvice(importlib.abc.MetaPathFinder):
@@ -70,7 +70,7 @@ class _ImportAdvice(importlib.abc.MetaPathFinder):
 
     def find_spec(self, name: str, *_: Any) -> None:
         if name.partition(".")[0] in sys.modules:
-            return  # a missing submodule: Python's own message is better
+            return  # for a missing submodule, Python's own message is better
         offered = ", ".join(("numpy", "matplotlib.pyplot", *USEFUL))
         raise ModuleNotFoundError(f"No module named {name!r} here; available: {offered}", name=name)
 
@@ -94,7 +94,7 @@ class _Stream(OutputHead, io.TextIOBase):
 
 
 def _prepare(code: str) -> list[Any]:
-    """Import what `code` seems to need, judging by the words in it: it is not parsed before the process is sealed.
+    """Import what `code` seems to need, judging by its words: it is parsed only in the sealed process.
 
     Returns objects that the caller must keep alive, because Python would otherwise read their files again.
     """
@@ -165,7 +165,7 @@ def _expired(*_: object) -> None:
 
 
 def _seed() -> None:
-    """Start all random numbers the same way, so that a calculation gives the same result every time."""
+    """Seed all random numbers equally, so that a calculation gives the same result every time."""
     drawing: dict[str, Any] = {name: sys.modules[name] for name in ("random", "numpy.random") if name in sys.modules}
     for module in drawing.values():
         module.seed(SEED)
@@ -233,7 +233,7 @@ def _main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
     answer = os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):  # a library may write to these, which must not end up in the answer
+    for number in (0, 1, 2):  # libraries may write to these; keep that out of the answer
         os.dup2(nothing, number)
     os.close(nothing)
     held = _prepare(job.code)

@@ -1,4 +1,4 @@
-"""Run a model's code in one of two backends, neither of which is used before it has passed a self-test.
+"""Run a model's code in one of two backends, each used only after passing a self-test.
 
 On Linux the code runs in CPython with numpy and matplotlib, in a process that the kernel seals (`linux.py`); elsewhere
 it runs in Monty, an interpreter without access to anything (`monty.py`).
@@ -115,7 +115,7 @@ def _output(result: Result) -> ToolOutput:
 
 
 _MOST_COUNTED = 10**12
-"""Largest length that is shown; a forged one may have any number of digits."""
+"""Largest length shown; a forged one may have any number of digits."""
 
 
 def _shortened(text: str, length: int) -> str:
@@ -205,7 +205,7 @@ _ATTEMPTS = {
 }
 """Expressions that must raise in the self-test of CPython, by the forbidden action that each one tries.
 
-Those that wait for a child process come before the one that traces: a traced process stops at its next signal.
+Those that wait for a child come before the one that traces: a traced process stops at its next signal.
 """
 
 _ENDLESS = {"run without end": "while True:\n    pass"}
@@ -224,7 +224,7 @@ _FORBIDDEN = {
     **_ENDLESS,
     "fill the memory": "x = [0]\nwhile True:\n    x += x",
 }
-"""Programs that the self-test runs in Monty, one at a time, by what a success would mean.  Each must raise."""
+"""Programs that must raise in Monty's self-test, one at a time, by the meaning of a success."""
 
 
 def _attempts() -> str:

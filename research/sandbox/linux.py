@@ -91,7 +91,7 @@ def seal() -> None:
 
 
 def killed_after(seconds: float) -> None:
-    """Let the kernel kill this process then, whatever it does: a loop in C reaches no handler of Python's."""
+    """Make the kernel kill this process then: a loop in C never reaches Python's handlers."""
     libc = ctypes.CDLL(None, use_errno=True)
     event = ctypes.create_string_buffer(struct.pack("@qii48x", 0, signal.SIGKILL, 0))  # SIGEV_SIGNAL
     timer = ctypes.c_void_p()

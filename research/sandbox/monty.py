@@ -13,11 +13,11 @@ from research.sandbox.job import OUTPUT_CHARACTERS, SEED, TRACEBACK_CHARACTERS, 
 from research.sandbox.process import confine
 
 MEMORY = 256 * 2**20
-"""Bytes that the objects of the code may take."""
+"""Most bytes of the code's objects."""
 
 _START_S = 10.0
 _SEEDED = "def _seed():\n    import random\n    random.seed({})\n_seed()"
-"""Starts all random numbers the same way; a function, so that the code has no name that it did not import."""
+"""Seeds all random numbers equally; a function, so that the code gets no extra names."""
 
 
 def _interpret(job: Job) -> Result:

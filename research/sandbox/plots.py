@@ -54,7 +54,7 @@ def prepare(code: str) -> None:
     def is_opened(path: object) -> bool:
         return str(path) in opened
 
-    # matplotlib looks up and opens the file of a font again for each size and each list of families.
+    # matplotlib looks up and reopens a font's file for each size and list of families.
     vars(font_manager)["_get_font"] = opened_font
     os.path.isfile = os.path.exists = is_opened
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns about every missing font
@@ -89,7 +89,7 @@ def open_figures() -> tuple[tuple[bytes, ...], str]:
 
 
 def _as_png(figure: Figure) -> bytes:
-    """Return the figure as PNG at the highest resolution below `PLOT_BYTES`; empty when every one is too big."""
+    """Return the figure as PNG at the highest resolution below `PLOT_BYTES`; empty if all are too big."""
     inches = max(figure.get_size_inches())
     for side in _SIDES:
         picture = io.BytesIO()

@@ -50,8 +50,8 @@ def run_isolated(
     """Run `python -m module arguments` in a new process with `data` on stdin, and return its stdout.
 
     At most `AT_ONCE` run together; the wait for a place does not count.
-    Raises `TimeoutError` after `timeout_s` seconds, `Stopped` soon after `stop` is set or `cancel.check` raises it, and
-    `ChildProcessError` when the process fails or writes more than `output_bytes`.  Its child processes are killed too.
+    Raises `TimeoutError` after `timeout_s` seconds, `Stopped` soon after `stop` is set or `cancel.check` raises, and
+    `ChildProcessError` when the process fails or writes over `output_bytes`. Child processes are killed too.
     """
     if sys.platform == "win32":
         raise ChildProcessError("processes cannot be confined on Windows; run the workbench on Linux or macOS")
@@ -158,7 +158,7 @@ class Exchange:
                         continue
                     try:
                         left = left[os.write(stdin.fileno(), left[:_PIPE_BYTES]) :]
-                    except BrokenPipeError:  # the process does not read the rest
+                    except BrokenPipeError:  # the process will not read the rest
                         left = left[:0]
                     if not left:
                         selector.unregister(stdin)

@@ -31,7 +31,7 @@ STATEMENT = 20_000
 """Longest statement, in characters."""
 
 USED_ROWS = 100_000
-"""Most rows used that are reported."""
+"""Most used rows reported."""
 
 ROW = "_row"
 """The column with each row's number in its file."""
@@ -58,14 +58,14 @@ class SqlJob(Struct, frozen=True):
 
 
 class Used(Struct, frozen=True):
-    """The cells of a table that a result was made from."""
+    """The cells of a table used for a result."""
 
     table: str
     columns: tuple[str, ...]
     numbers: tuple[int, ...]
     """Numbers of the rows in their file; empty if they are not known."""
     kind: Literal["rows", "all"] = "all"
-    """Whether exactly these rows were used, or any of the table may have been."""
+    """Whether exactly these rows were used; else any may have been."""
 
 
 class SqlResult(Struct, frozen=True):
@@ -80,7 +80,7 @@ class SqlResult(Struct, frozen=True):
 
 
 def run_sql(sql: str, tables: Sequence[SqlTable], seconds: float = SECONDS) -> SqlResult:
-    """Return what one SELECT statement returns over these tables.
+    """Return the result of one SELECT statement over these tables.
 
     Raises `ToolError` with a sentence for the model when it is refused, fails or exceeds a limit.
     """

@@ -27,7 +27,7 @@ from research.sandbox.sql import (
 from research.sandbox.warm import serve
 
 _STEPS = 20_000
-"""Instructions of SQLite's machine between two looks at the clock."""
+"""SQLite VM instructions between checks of the clock."""
 _FORBIDDEN_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "sqlite_log"})
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: RESULT_BYTES,
@@ -46,7 +46,7 @@ _NESTED = re.compile(r"\b(?:SELECT|UNION|INTERSECT|EXCEPT|JOIN|WITH|OVER|FROM)\b
 
 
 class _Median:
-    """SQL's missing aggregate; the other classes here add those that spreadsheets have."""
+    """SQL's missing aggregate; the other classes here add those of spreadsheets."""
 
     def __init__(self) -> None:
         self._values: list[float] = []
@@ -78,7 +78,7 @@ class _Correlation:
     def finalize(self) -> float | None:
         try:
             return statistics.correlation(*zip(*self._pairs, strict=True)) if len(self._pairs) > 1 else None
-        except statistics.StatisticsError:  # one of the two is constant
+        except statistics.StatisticsError:  # one of them is constant
             return None
 
 
@@ -154,7 +154,7 @@ _ACTIONS = {
 
 
 def answer(job: SqlJob) -> SqlResult:
-    """Run the statement of a job; return its rows, or a sentence that says why not."""
+    """Run a job's statement; return its rows, or a sentence saying why not."""
     database = _loaded(job)
     reading = _Reading(frozenset(table.name for table in job.tables))
     database.set_authorizer(reading)
@@ -219,9 +219,9 @@ def _value(value: object) -> Value:
 
 
 def _used(database: sqlite3.Connection, job: SqlJob, reading: _Reading) -> tuple[Used, ...]:
-    """Return the cells that the result was made from: exact rows for a statement over one table.
+    """Return the cells used for the result: exact rows for a statement over one table.
 
-    It may be over one subquery too, if that keeps the numbers of its rows.
+    Likewise for one subquery that keeps its row numbers.
     """
     found = dict(reading.columns)
     read = _FROM.search(job.sql)

@@ -1,8 +1,8 @@
 """Sealed processes that start within milliseconds: each is forked from a warm process, which imports and never reads.
 
-The warm process runs `serve` and gets only short requests; the data of a request goes through a pipe to the process that
-is forked for it, and that process is sealed before it reads the first byte.  So nothing of one request, whatever it does
-to its process, reaches the next.
+The warm process runs `serve` and gets only short requests; a request's data goes through a pipe to the process forked
+for it, which is sealed before it reads a byte. So nothing of one request reaches the next, whatever it does to its
+process.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class WarmProcesses:
             atexit.register(self.close)
 
     def run(self, data: bytes, *arguments: str, timeout_s: float, output_bytes: int = OUTPUT_BYTES) -> bytes:
-        """Return the answer of the module's work on `data`.
+        """Return the result of the module's work on `data`.
 
         Raises `TimeoutError` after `timeout_s` seconds, `Stopped` soon after `cancel.check` raises it, and
         `ChildProcessError` when the work fails or writes more than `output_bytes`.
@@ -107,9 +107,9 @@ class WarmProcesses:
         warm.close()
 
     def _forget(self) -> None:
-        """Leave the warm processes to the parent of this process."""
+        """In a forked child, forget the parent's warm processes."""
         self._guard = threading.Lock()
-        self._parents = self._idle  # kept, so that no destructor looks for a process of the parent
+        self._parents = self._idle  # keep them: a destructor would look for the parent's processes
         for each in self._parents:
             each.leave()
         self._idle = []
@@ -136,7 +136,7 @@ class _Warm:
         self._pipes: tuple[int, int] = (-1, -1)
 
     def ask(self, request: _Request) -> bool:
-        """Have a process forked for a request; return False if there is no warm process any more."""
+        """Have a process forked for a request; return False if the warm process is gone."""
         theirs_in, ours_out = os.pipe()
         ours_in, theirs_out = os.pipe()
         self._pipes = ours_out, ours_in
@@ -154,7 +154,7 @@ class _Warm:
         return bool(forked)
 
     def answer(self, data: bytes, timeout_s: float, output_bytes: int) -> tuple[bytes, int]:
-        """Return the output and the exit status of the forked process."""
+        """Return the output and exit status of the forked process."""
         ours_out, ours_in = self._pipes
         self._pipes = (-1, -1)
         deadline = time.monotonic() + timeout_s
@@ -166,7 +166,7 @@ class _Warm:
         return output, int.from_bytes(status, "big", signed=True)
 
     def close(self) -> None:
-        """End the warm process and what it has forked."""
+        """End the warm process and its forks."""
         for each in self._pipes:
             if each >= 0:
                 os.close(each)
@@ -195,10 +195,10 @@ class _Warm:
 
 
 def serve(prepare: Callable[..., None], work: Callable[..., bytes]) -> None:
-    """Answer requests until the app has gone, or for `IDLE_S` seconds none came.
+    """Answer requests until the app is gone, or no request came for `IDLE_S` seconds.
 
     `prepare(*arguments)` imports and opens here what `work(data, *arguments)` will need in a sealed process, where it can
-    open nothing.  Where the kernel cannot seal, only the limits of `confine` apply.
+    open nothing.  If the kernel cannot seal, only the limits of `confine` apply.
     """
     control = socket.socket(fileno=os.dup(0))
     control.settimeout(IDLE_S)
@@ -225,7 +225,7 @@ def serve(prepare: Callable[..., None], work: Callable[..., bytes]) -> None:
 
 @contextmanager
 def _child_ends() -> Iterator[int]:
-    """Give a file that becomes readable when a child process ends."""
+    """Yield a file that becomes readable when a child process ends."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     os.set_blocking(reading, False)

@@ -20,8 +20,8 @@ _SCHEMA = "CREATE TABLE IF NOT EXISTS results (key TEXT PRIMARY KEY, at REAL NOT
 class ResultCache:
     """Search results by request; errors are not cached.
 
-    `max_age_s` 0 disables the cache.  `now` returns seconds since 1970.  A damaged file is deleted: the services can
-    be asked again.
+    `max_age_s` 0 disables the cache.  `now` returns seconds since 1970.  A damaged file is deleted; services can be
+    asked again.
     """
 
     def __init__(self, path: Path, max_age_s: float, now: Callable[[], float] = time.time) -> None:
@@ -37,7 +37,7 @@ class ResultCache:
         if row is None:
             return None
         age = self._now() - row[0]
-        # A negative age means that the clock was set back: the true age is unknown.
+        # A negative age means that the clock was set back; the true age is unknown.
         return (decoding.decode(row[1], tuple[Passage, ...]), age) if 0 <= age <= self._max_age_s else None
 
     def put(self, key: str, passages: Sequence[Passage]) -> None:

@@ -1,4 +1,4 @@
-"""The class of a source: what kind of publisher speaks.  The table and its reasons are in `source_classes.toml`."""
+"""The class of a source: its kind of publisher.  The table and its reasons are in `source_classes.toml`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Table:
-    """Which source is of which class; of two entries for one thing, the later counts."""
+    """Maps sources to classes; of two entries for one source, the later counts."""
 
     def __init__(self, *parts: Mapping[str, Entry]) -> None:
         self._types: dict[str, str] = {}
@@ -46,7 +46,7 @@ class Table:
                 self._urls |= dict.fromkeys(entry.urls, name)
 
     def of(self, passage: Passage) -> str:
-        """Return the class of a passage's source; empty for the user's own documents and notes, which have none."""
+        """Return the class of a passage's source; empty for the user's own documents and notes."""
         begins = (begin for begin in self._urls if passage.url.startswith(begin))
         if longest := max(begins, key=len, default=""):
             return self._urls[longest]

@@ -18,7 +18,7 @@ from research.web import csl
 _RANK = 60
 """The constant of reciprocal rank fusion, Cormack, Clarke and Büttcher 2009."""
 _ALIKE = 0.85
-"""Two texts that share at least this part of their shingles are copies."""
+"""Texts that share at least this part of their shingles are copies."""
 _SHINGLE = 3
 """Words in a shingle."""
 _ENOUGH = 12
@@ -72,7 +72,7 @@ def _desktop(host: str) -> str:
 
 
 def fused(rankings: Sequence[Sequence[Passage]], same: Same) -> list[Passage]:
-    """Fuse the rankings into one by reciprocal rank.  Passages that are the `same` become one, with the fields of both."""
+    """Fuse the rankings into one by reciprocal rank.  Passages that are the `same` merge, with the fields of both."""
     groups: list[tuple[float, Passage]] = []
     for rank in range(max(map(len, rankings), default=0)):
         for ranking in rankings:
@@ -89,7 +89,7 @@ def fused(rankings: Sequence[Sequence[Passage]], same: Same) -> list[Passage]:
 
 
 def same_page(a: Passage, b: Passage) -> bool:
-    """Return whether the two are one page under two urls, copies on two sites, or files of which one repeats the other."""
+    """Return whether the two are one page under two urls, copies on two sites, or files that repeat each other."""
     return canonical(a.url) == canonical(b.url) or _copies(a, b) or _repeats(a, b) or _repeats(b, a)
 
 
@@ -116,7 +116,7 @@ def _family(author: dict[str, str]) -> str:
 
 def _joined(first: Passage, other: Passage) -> Passage:
     if _repeats(other, first) and not _repeats(first, other):
-        first, other = other, first  # nothing is lost, and the quote is of its own document
+        first, other = other, first  # nothing is lost, and the quote is its own
     fields: dict[str, Any] = {**other.csl, **first.csl}
     counts = [count for count in map(csl.citations, (first.csl, other.csl)) if count is not None]
     if counts:
@@ -142,11 +142,11 @@ def _copies(a: Passage, b: Passage) -> bool:
     one, two = _shingles(a.title, a.quote), _shingles(b.title, b.quote)
     if min(len(one), len(two)) < _ENOUGH or len(one & two) < _ALIKE * len(one | two):
         return False
-    return set(numbers(a.quote)) == set(numbers(b.quote))  # the same sentence of another year is another fact
+    return set(numbers(a.quote)) == set(numbers(b.quote))  # the same sentence for another year is another fact
 
 
 def _repeats(a: Passage, b: Passage) -> bool:
-    """Return whether a document of the library contains title and quote of another, of some length, word for word."""
+    """Return whether a library document has title and quote of another, of some length, word for word."""
     if a.url.startswith("http") or b.url.startswith("http"):
         return False
     own, other = (tokens(f"{p.title} {p.quote}") for p in (a, b))

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 QUOTE, BRIEF = 500, 200
 """Longest quote of the first result of a search, and of the others, in characters."""
 _NEAR = 0.5
-"""Share of the best line's score from which its neighbours are quoted with it."""
+"""Least share of the best line's score for a neighbour to be quoted with it."""
 _BESIDE, _ANYHOW = 0.2, 3
-"""Part of the way from the median score of a page's lines to the best one below which a line is left out, once a third of
+"""Threshold between the median (0) and best (1) score of a page's lines; lines below it are left out once a third of
 the limit is used."""
 
 _DICE = 0.5
-"""Least Dice coefficient of a Chinese and an English word that say the same: the labels that contain both, of those of each."""
+"""Least Dice coefficient of a Chinese and an English word with one meaning, over the labels that contain them."""
 
 _CLAUSE = re.compile(r".+?(?:[.,;!?](?=\s)|[。，、！？；]|$)\s*", re.S)
 
@@ -49,20 +49,20 @@ def scores(goal: str, lines: Sequence[str], embedder: Embedder | None = None) ->
 
 
 def wordings(goal: str) -> dict[str, frozenset[str]]:
-    """Return the goal's tokens that are not stop words, each with the tokens by which a text may say it."""
+    """Return the goal's tokens that are not stop words, each with tokens that mean the same."""
     return {word: ways(word) for word in content_tokens(goal)}
 
 
 def said(wanted: Mapping[str, frozenset[str]], tokens: Set[str]) -> set[str]:
-    """Return the words that the tokens of a text say, in one of their wordings."""
+    """Return the words that a text's tokens contain, in any wording."""
     return {word for word, spoken in wanted.items() if not spoken.isdisjoint(tokens)}
 
 
 @lru_cache(maxsize=4_096)
 def ways(word: str) -> frozenset[str]:
-    """Return a word and, if it is Chinese and no single character, the English one that goes with it in the glossary's labels.
+    """Return a word and, if Chinese and not a single character, the English one that goes with it in the glossary.
 
-    (Dice 1945; as Smadja, McKeown, Hatzivassiloglou 1996 translate collocations.)
+    (Dice 1945; compare Smadja, McKeown, Hatzivassiloglou 1996.)
     """
     if not has_cjk(word) or len(word) < 2:
         return frozenset([word])
@@ -78,8 +78,8 @@ def ways(word: str) -> frozenset[str]:
 def reduce(text: str, goal: str, limit: int, embedder: Embedder | None = None) -> str:
     """Shorten the text to `limit` characters or less: its most relevant lines, in their order, with `…` for gaps.
 
-    A line longer than a quarter of the limit is scored sentence by sentence.  Lines that have little to do with the goal
-    do not fill up what is left of the limit: of 180 pages, none lost its answer, and quotes took half of the room.
+    A line longer than a quarter of the limit is scored sentence by sentence.  Barely relevant lines do not fill up the
+    limit: of 180 pages, none lost its answer, and quotes took half the room.
     """
     if len(text) <= limit:
         return text
@@ -145,7 +145,7 @@ def best_quote(texts: Sequence[str], goal: str, limit: int = QUOTE) -> str:
 
 
 def _spans(text: str, pieces: Sequence[str], start: int) -> list[tuple[int, int]]:
-    """Return the spans of a text's pieces, in order, from `start` on; blank pieces are left out."""
+    """Return the spans of a text's pieces, in order, from `start` on; skip blank pieces."""
     found = []
     for piece in filter(str.strip, pieces):
         start = text.index(piece, start)
@@ -155,7 +155,7 @@ def _spans(text: str, pieces: Sequence[str], start: int) -> list[tuple[int, int]
 
 
 def beginning(text: str, limit: int = QUOTE) -> str:
-    """Return the first whole lines of a text, as many as a quote has room for, or the beginning of one long line."""
+    """Return the first whole lines of a text that fit in a quote, or the beginning of one long line."""
     if len(text) <= limit:
         return text
     end = max(0, text.rfind("\n", 0, limit + 1))
@@ -165,8 +165,8 @@ def beginning(text: str, limit: int = QUOTE) -> str:
 def _best(text: str, spans: Sequence[tuple[int, int]], goal: str, share: float, limit: int) -> tuple[int, int]:
     """Return the best span, extended by neighbours that score at least this share of it, up to the limit.
 
-    Of spans that fit equally well, the best is the one whose neighbours have more of the words that it lacks, then the
-    shortest: it has the fewest words beside the point.
+    Among equal spans, the best is the one whose neighbours have more of the words it lacks, then the shortest: it has
+    the fewest words beside the point.
     """
     served = scores(goal, [text[start:end] for start, end in spans])
     most = max(served)

@@ -32,7 +32,7 @@ class Scope(Struct, frozen=True):
     until: str = ""
 
     def of_url(self, url: str) -> str:
-        """Return why a page may not be used, by its address; empty if it may.  What is not on the web has no domain."""
+        """Return why a page may not be used, by its address; empty if it may.  Only web sources have a domain."""
         host = _host(url)
         if not host:
             return ""
@@ -46,7 +46,7 @@ class Scope(Struct, frozen=True):
     def refusal(self, passage: Passage) -> str:
         """Return why a passage may not be used; empty if it may.
 
-        A date of which only the year or month is known counts as inside if one of its days is.
+        A date known only to the year or month counts as inside if one of its days is.
         """
         if why := self.of_url(passage.url):
             return why
@@ -96,7 +96,7 @@ def of_recipe(recipe: Recipe) -> Scope:
 
 
 def domain(text: str) -> str:
-    """Return a domain as it is compared: `https://www.Example.org/` as `example.org`.  Raises `ConfigError`."""
+    """Normalise a domain: `https://www.Example.org/` to `example.org`.  Raises `ConfigError`."""
     bare = re.sub(r"\A(?:https?://)?(?:www\.|\*\.|\.)?", "", text.strip().lower()).rstrip("/.")
     if not _DOMAIN.fullmatch(plain := _ascii(bare)):
         raise ConfigError(f"domain {text[:100]!r}: write a host such as example.org or gov, without a path")
@@ -115,7 +115,7 @@ def _host(url: str) -> str:
         parts = urlsplit(url)
         return _ascii((parts.hostname or "").rstrip(".")) if parts.scheme in ("http", "https") else ""
     except ValueError:
-        return "?"  # an address that nobody can read is in no domain that is allowed
+        return "?"  # an unreadable address is in no allowed domain
 
 
 def _within(host: str, name: str) -> bool:

@@ -34,7 +34,7 @@ _TITLE, _QUOTE, _URL = 300, 2_000, 2_000
 _SITE = 100
 """Longest site filter that is added to a query, in characters."""
 TAG = re.compile(r"</?\w[^<>]{0,200}>")
-"""A tag in the texts of services that mark words."""
+"""A tag in texts of services that highlight words."""
 _HOST = re.compile(r"[^\W_](?:[\w-]{0,63}\.)+[\w-]{1,63}")
 
 
@@ -68,7 +68,7 @@ class SearchRequest(Struct, frozen=True):
         return f"{self.query} {self.year_to}" if self.year_from == self.year_to is not None else self.query
 
     def admits(self, passage: Passage) -> bool:
-        """Return whether a result matches the site and the years; a result of unknown year matches every range."""
+        """Return whether a result matches the site and the years; an unknown year matches every range."""
         year = csl.year(passage.csl)
         if year is not None and not (self.year_from or year) <= year <= (self.year_to or year):
             return False
@@ -103,7 +103,7 @@ class SearchResults(Struct, frozen=True):
     age_s: float | None = None
     """Seconds since the service returned them; None if they are not from the cache."""
     note: str = ""
-    """A remark for the model, such as a cache that cannot be written."""
+    """A remark for the model, such as an unwritable cache."""
     collections: dict[str, tuple[str, ...]] = {}
     """The collections of the library that were searched, each with the urls of its passages."""
 
@@ -286,8 +286,8 @@ def gather(searchers: Sequence[Searcher], request: SearchRequest, scope: Scope =
 def widened(searchers: Sequence[Searcher], request: SearchRequest, scope: Scope = EVERYTHING) -> tuple[Gathered, str]:
     """Search; if nothing matches, drop the filter by site, then that by year.
 
-    Returns the results and, for the model, which filters were dropped; models invent sites and years, and would
-    search within them for ever.  Raises `ToolError` as `gather` does.
+    Returns the results and, for the model, which filters were dropped; models invent sites and years, and would search
+    them forever.  Raises `ToolError` as `gather` does.
     """
     gathered, dropped = gather(searchers, request, scope), []
     for said, changes in (
@@ -319,7 +319,7 @@ def _find(one: Searcher, request: SearchRequest, scope: Scope) -> SearchResults:
 
 
 def _narrowed(request: SearchRequest, scope: Scope) -> SearchRequest:
-    """Return the request with the user's limits, as far as services can filter by them; `_within` checks all of them.
+    """Add to the request the user's limits that services can filter by; `_within` checks all.
 
     Raises `ToolError` if it asks for other years only.
     """
@@ -333,7 +333,7 @@ def _narrowed(request: SearchRequest, scope: Scope) -> SearchRequest:
 
 
 def _within(found: SearchResults, scope: Scope) -> SearchResults:
-    """Return the results that the user allows, with a remark on those that are left out."""
+    """Return the results that the user allows, with a remark on the others."""
     refused = {passage.url: why for passage in found.passages if (why := scope.refusal(passage))}
     if not refused:
         return found
@@ -369,7 +369,7 @@ def _start(work: Callable[[], SearchResults]) -> Future[SearchResults]:
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, which raises it
             future.set_exception(error)
 
-    threads.start(partial(copy_context().run, run))  # the context carries the cancellation of the tool call
+    threads.start(partial(copy_context().run, run))  # the context carries the tool call's cancellation
     return future
 
 

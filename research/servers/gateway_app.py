@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 LOOK_S: Final = 0.5
 _PATH: Final = re.compile(r"/(?:runs/([^/]+)/)?(?:endpoints/([^/]+)/)?(?:v1/)?(.*)")
 _UNRECORDED: Final = re.compile(r"models(/.{1,300})?|embeddings|messages/count_tokens")
-"""Paths that are passed on without becoming events."""
+"""Paths passed on without becoming events."""
 _DEFAULT: Final[dict[Api, str]] = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What the command line says."""
+    """The options of the command line."""
 
     host: str = "127.0.0.1"
     port: int = 8400
     endpoint: str = ""
-    """Where requests go that name none; empty: `openai`, and `anthropic` for Anthropic's messages."""
+    """Default endpoint of requests; empty: `openai`, and `anthropic` for Anthropic's messages."""
     token: str = ""
     """The key that agents must send; empty: any."""
     idle_s: float = 60.0
@@ -83,7 +83,7 @@ def serve(bench: Workbench, options: Options) -> None:
 
 
 def serve_run(bench: Workbench, options: Options, run_id: str) -> None:
-    """Serve the agent of one run, whose events go to standard output; until standard input is closed.
+    """Serve the agent of one run until standard input is closed; its events go to standard output.
 
     The process at the other end saves them (`research/frameworks/agent.py`).
     """
@@ -105,7 +105,7 @@ def _run(gateway: Gateway, listener: socket.socket) -> None:
 
 
 def listening(options: Options) -> socket.socket:
-    """Return the socket to serve on.  Raises `ConfigError`, also for other machines without a token."""
+    """Return the socket to serve on.  Raises `ConfigError`, also if other machines could connect without a token."""
     try:
         address = address_of(options.host)
     except ValueError:
@@ -120,13 +120,13 @@ def listening(options: Options) -> socket.socket:
         listener = socket.create_server((str(address), options.port), family=family)
     except (OSError, OverflowError) as error:
         raise ConfigError(f"--port {options.port}: cannot listen there ({error}); choose another port") from error
-    # Accepted sockets inherit it.  Without it, the end of an answer waits 40 ms for the agent's acknowledgement.
+    # Accepted sockets inherit it. Otherwise an answer's end waits 40 ms for the agent's acknowledgement.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
 
 class Gateway:
-    """Receives requests, and sends each where it belongs."""
+    """Receives requests, and sends each on."""
 
     def __init__(self, bench: Workbench, options: Options, desk: Desk | OneRun | None = None) -> None:
         """Raises `ConfigError` for an unknown endpoint."""
@@ -178,7 +178,7 @@ class Gateway:
             try:
                 over = await run_in_threadpool(lambda: list(self._desk.look()))
             except StoreUnavailable:
-                continue  # the spool keeps the events meanwhile
+                continue  # meanwhile the spool keeps the events
             for run in over:
                 self._desk.runs.pop(run.id, None)
                 self._start(run_in_threadpool(self._desk.end, run))
@@ -216,7 +216,7 @@ class Gateway:
         return JSONResponse({"run_id": row.id, "status": row.status, "outcome": row.outcome, "answer": row.answer})
 
     async def _serve(self, request: Request) -> _Answered:
-        """Return the call that carries the request out."""
+        """Return the call that performs the request."""
         self._check(request)
         match = _PATH.fullmatch(request.url.path)
         assert match is not None
@@ -252,7 +252,7 @@ class Gateway:
         return _Answered(call.flow, asking.stream, call)
 
     def _again(self, call: Call) -> Flow:
-        """Return the answer of a call that is asked for once more."""
+        """Return the answer of a repeated call."""
         if call.flow is not None and not call.flow.done:
             return call.flow
         assert call.returned is not None
@@ -278,7 +278,7 @@ class Gateway:
         return _Answered(flow, False, None)
 
     def _read(self, api: Api, body: bytes, endpoint: str) -> tuple[Asking, HttpUpstream | RecordedUpstream]:
-        """Return the request as it is sent on, and where to.  Raises `ConfigError`."""
+        """Return the request as sent on, and where to.  Raises `ConfigError`."""
         asking = read(api, body)
         if endpoint:
             return asking, self._find(endpoint)
@@ -307,7 +307,7 @@ class Gateway:
             await asyncio.sleep(await run_in_threadpool(self._limiter, model, tokens))
 
     def _check(self, request: Request) -> None:
-        """Raise `Refused` for a request without the token, and for one that a page of another site makes."""
+        """Raise `Refused` for a request without the token or from a page of another site."""
         if self._options.token:
             given = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
             keys = (given, request.headers.get("x-api-key", ""), request.headers.get("api-key", ""))
@@ -328,7 +328,7 @@ class Gateway:
 
 
 class _Answered(Struct, frozen=True):
-    """An answer, and the call that it belongs to; None if it is not recorded."""
+    """An answer, and its call; None if it is not recorded."""
 
     flow: Flow
     streamed: bool

@@ -1,4 +1,4 @@
-"""One call through the gateway: it is recorded, sent on, and its answer passed back and recorded."""
+"""One call through the gateway: recorded and sent on; its answer is recorded and passed back."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from research.text import clip, estimate_tokens
 from research.types import Completion, Delta, Usage
 
 SHOWN_S: Final = 0.05
-"""Seconds of a stream that become one event."""
+"""Seconds of a stream collected into one event."""
 END_S: Final = 0.25
-"""Seconds to wait for the end of a stream whose last event has arrived."""
+"""Seconds to wait for a stream's end after its last event."""
 JSON: Final = [("content-type", "application/json")]
 
 
 class Errand(Struct, frozen=True, kw_only=True):
-    """Where a request goes, and how."""
+    """Where and how a request is sent."""
 
     upstream: HttpUpstream | RecordedUpstream
     model: str
-    """As the endpoint knows it."""
+    """The endpoint's name of the model."""
     path: str
     query: str
     headers: Iterable[tuple[str, str]]
@@ -43,7 +43,7 @@ class Errand(Struct, frozen=True, kw_only=True):
 
 
 async def carry(call: Call, asking: Asking, errand: Errand) -> None:
-    """Carry a recorded request out; the answer goes into the call's flow."""
+    """Perform a recorded request; the answer goes into the call's flow."""
     flow = call.flow
     assert flow is not None
     call.run.at_work += 1
@@ -65,7 +65,7 @@ async def carry(call: Call, asking: Asking, errand: Errand) -> None:
             flow.whole(status, JSON, error_body(asking.api, kind, str(error)))
     finally:
         call.run.at_work -= 1
-        if not flow.done:  # an unforeseen error: the agent must not wait for ever
+        if not flow.done:  # unforeseen error: the agent must not wait forever
             flow.cut()
 
 
@@ -86,7 +86,7 @@ def _read_all(reader: Reader, returned: Returned) -> None:
 
 
 def _decoded(body: bytes, encoding: str) -> bytes:
-    """Return a compressed body as it was; one that cannot be read stays as it is, and its reply is noted as unreadable."""
+    """Decompress a body; one that cannot be read is unchanged, and its reply is noted as unreadable."""
     if encoding not in ("gzip", "deflate"):
         return body
     try:
@@ -113,7 +113,7 @@ def _estimated(asking: Asking, completion: Completion) -> Usage:
 
 
 class _Passing:
-    """An answer that passes: its pieces go on at once, but for the end, which waits until all of it is recorded."""
+    """An answer in transit: pieces pass at once, but its end waits until all of it is recorded."""
 
     def __init__(self, call: Call, asking: Asking, errand: Errand, upstream: HttpUpstream) -> None:
         assert call.flow is not None
@@ -147,7 +147,7 @@ class _Passing:
         self._flow.end()
 
     async def _stream(self, pieces: AsyncIterator[bytes]) -> tuple[bytes, int]:
-        """Pass a stream on; return it, and how much of it has gone on."""
+        """Pass a stream on; return it, and how much was passed."""
         events, parts, at, sent = EventStream(), [], 0, 0
         held = over = False
         deltas: list[Delta] = []
@@ -161,7 +161,7 @@ class _Passing:
                 if last and not held:
                     held, cut = True, max(begin, at)
                 over = over or self._reader.over
-            if sent == at:  # nothing is held back yet
+            if sent == at:  # nothing is held back so far
                 self._flow.push(piece[: cut - at])
                 sent = cut
             at += len(piece)

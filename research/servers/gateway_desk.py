@@ -1,4 +1,4 @@
-"""The runs that a gateway has open: finds the one that a request belongs to, keeps them alive, and ends them."""
+"""The runs that a gateway has open: finds the one for a request, keeps them alive, and ends them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,59}")
 OPEN_CALLS_S: Final = 600.0
-"""Seconds without a request after which a run ends whose agent has not sent the results of its calls."""
+"""Seconds without a request that end a run whose agent owes results of calls."""
 REMEMBERED_S: Final = 3600.0
 """Age of paused runs whose conversations are still recognised."""
 _UNNAMED: Final = re.compile(r"\d{6}-\d{6}-[0-9a-f]{8}")
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Writer:
-    """Writes the events of one run; its file is opened for the first one."""
+    """Writes the events of one run; opens its file at the first."""
 
     def __init__(self, desk: Desk, run_id: str) -> None:
         self._desk, self._run_id = desk, run_id
@@ -58,7 +58,7 @@ class _Writer:
 
 
 class Desk:
-    """The open runs of one gateway.  All but `end` and `look` belong to its event loop."""
+    """The open runs of one gateway.  All methods but `end` and `look` run in its event loop."""
 
     def __init__(self, bench: Workbench, idle_s: float) -> None:
         self.bench, self._idle_s = bench, idle_s
@@ -67,12 +67,12 @@ class Desk:
         self.runs: dict[str, RecordedRun] = {}
         self._writers: dict[str, _Writer] = {}
         self._asleep: dict[str, RecordedRun] = {}
-        """Paused runs, which go on with the next request of their conversations."""
+        """Paused runs, resumed by the next request of their conversations."""
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
     def repeated(self, asking: Asking, name: str, *, retried: bool) -> Call | None:
-        """Return the call that the request repeats, if a run has its answer to give; see `RecordedRun.repeated`."""
+        """Return the call that the request repeats, if a run has its answer; see `RecordedRun.repeated`."""
         for run in self._candidates(name):
             if call := run.repeated(asking, retried=retried):
                 self._wake(run)
@@ -80,7 +80,7 @@ class Desk:
         return None
 
     def run_for(self, asking: Asking, name: str, model: str) -> RecordedRun:
-        """Return the run that the request belongs to, and begin one if there is none.  Raises `ConfigError`."""
+        """Return the request's run; begin one if there is none.  Raises `ConfigError`."""
         if name:
             return self._named(asking, name, model)
         for run in self._candidates(""):
@@ -121,7 +121,7 @@ class Desk:
         return False
 
     def _reopened(self, run_id: str) -> RecordedRun | None:
-        """Return a recorded run of the store that has not ended; None if there is none of that id."""
+        """Return a recorded run of that id that has not ended; None if there is none."""
         if not self._exists(run_id):
             return None
         row = self.bench.store.run(run_id)
@@ -149,7 +149,7 @@ class Desk:
     # -- the life of a run --------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Save what a killed gateway left, and remember the runs that may go on."""
+        """Save the events left by a killed gateway, and remember runs that may go on."""
         left = set(recover(self.folder, self.bench.store))
         rows = self.bench.store.runs(limit=50, filters=Filters(frameworks=(FRAMEWORK,), since=time.time() - 86_400))
         for row in rows:
@@ -160,7 +160,7 @@ class Desk:
                     self._wake(run)
 
     def look(self) -> Iterator[RecordedRun]:
-        """Send heartbeats, read what users request, and yield the runs that are to end now."""
+        """Send heartbeats, read users' requests, and yield the runs to end now."""
         ids = list(self.runs)
         if not ids:
             return
@@ -176,7 +176,7 @@ class Desk:
                 yield run
 
     def end(self, run: RecordedRun) -> None:
-        """End a run as its user wished, or because its agent is done: its report is then checked."""
+        """End a run because its user wants it or its agent is done; its report is then checked."""
         wish = run.closed
         run.closed = wish or "it has ended"
         self.runs.pop(run.id, None)
@@ -187,7 +187,7 @@ class Desk:
             return
         engine = self.bench.engine
         if wish:
-            # Until then, its last heartbeat says that another machine would stop it.
+            # Until then its recent heartbeat suggests that another process drives it.
             time.sleep(self.bench.settings.timings.dead_after + 0.1)
             engine.stop(run.id)
             engine.wait(run.id)
@@ -198,7 +198,7 @@ class Desk:
             _log.warning("run %s is left as it is: %s", run.id, error)
 
     def pause(self, run: RecordedRun) -> None:
-        """Pause a run because the gateway stops; the next request of its conversation goes on with it."""
+        """Pause a run because the gateway stops; its conversation's next request resumes it."""
         run.closed = "the gateway stops"
         self.runs.pop(run.id, None)
         run.append(Paused(reason="The gateway was stopped; the agent's next request goes on with the run."))

@@ -1,4 +1,4 @@
-"""An answer on its way from the endpoint to the agent: it arrives to its end even if the agent hangs up."""
+"""An answer on its way from the endpoint to the agent: it is received in full even if the agent hangs up."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Flow:
         self.headers: Headers = []
         self.pieces: list[bytes] = []
         self.done = False
-        """Whether all of it is here, or it was lost."""
+        """Whether it is complete or lost."""
         self.lost = False
-        """Whether it broke off after it had begun."""
+        """Whether it broke off after its start."""
         self.readers = 0
-        """Agents that wait for it."""
+        """Agents waiting for it."""
         self._changed = asyncio.Event()
 
     def begin(self, status: int, headers: Headers) -> None:
@@ -40,17 +40,17 @@ class Flow:
             self._tell()
 
     def end(self) -> None:
-        """Say that all of it is here."""
+        """Mark the answer as complete."""
         self.done = True
         self._tell()
 
     def cut(self) -> None:
-        """Say that the rest will not come."""
+        """Mark the answer as broken off."""
         self.lost = not self.done
         self.end()
 
     def whole(self, status: int, headers: Headers, body: bytes) -> None:
-        """Set all of it at once."""
+        """Set the whole answer at once."""
         self.begin(status, headers)
         self.push(body)
         self.end()
@@ -60,7 +60,7 @@ class Flow:
         changed.set()
 
     async def deliver(self, receive: Receive, send: Send, *, streamed: bool) -> bool:
-        """Send the answer to an agent; return whether it got the end of it."""
+        """Send the answer to an agent; return whether it got all of it."""
         gone = asyncio.create_task(_hung_up(receive))
         gone.add_done_callback(lambda _: self._tell())
         self.readers += 1
@@ -87,7 +87,7 @@ class Flow:
             body = b"".join(self.pieces[sent:])
             sent, over = len(self.pieces), self.done
             if over and self.lost:
-                return False  # the server closes the connection, so that the agent sees that the end is missing
+                return False  # the server closes the connection, which tells the agent that the end is missing
             if body or over:
                 await send({"type": "http.response.body", "body": body, "more_body": not over})
             if over:
@@ -96,7 +96,7 @@ class Flow:
                 return False
 
     async def _wait(self, gone: asyncio.Task[None]) -> bool:
-        """Wait until something has changed; return whether the agent hung up."""
+        """Wait for a change; return whether the agent hung up."""
         if not gone.done():
             await self._changed.wait()
         return gone.done()

@@ -1,4 +1,4 @@
-"""The gateway of one run that another process drives: events go there over a pipe, and it says when they are saved."""
+"""The gateway of one run that another process drives: events go there over a pipe, and it confirms when they are saved."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Pipe:
-    """Writes events as lines, and an empty line after those that belong together; reads a line when they are saved."""
+    """Writes events as lines, with an empty line after each batch; reads a line once they are saved."""
 
     def __init__(self, source: IO[bytes], sink: IO[bytes]) -> None:
         self._source, self._sink = source, sink
 
     def begin(self, address: str) -> None:
-        """Say where the gateway is."""
+        """Report the gateway's address."""
         self._sink.write(address.encode() + b"\n")
         self._sink.flush()
 
@@ -37,7 +37,7 @@ class Pipe:
 
 
 class OneRun:
-    """The only run of a gateway, in the place of a `Desk`."""
+    """The only run of a gateway, in place of a `Desk`."""
 
     def __init__(self, events: Sequence[Event], pipe: Pipe) -> None:
         self._events, self._pipe = events, pipe
@@ -45,7 +45,7 @@ class OneRun:
         self._run: RecordedRun | None = None
 
     def open(self) -> None:
-        """Take the events of the run so far: what they answer is not asked again."""
+        """Take the run's events so far: requests answered there are not repeated."""
         self._run = restored(self._events, self._pipe, named=True)
 
     def repeated(self, asking: Asking, name: str, *, retried: bool) -> Call | None:
@@ -62,7 +62,7 @@ class OneRun:
         return None
 
     def look(self) -> Iterator[RecordedRun]:
-        """Yield nothing: the other process looks after the run."""
+        """Yield nothing: the other process supervises the run."""
         yield from ()
 
     def end(self, run: RecordedRun) -> None:

@@ -49,7 +49,7 @@ class RecordedUpstream:
     def answer(self, asking: Asking) -> Returned:
         """Return the recorded answer to this request.  Raises `ProviderError` that says what differs.
 
-        The same request again gets the next of its recorded answers, in turn.
+        A repeated request gets its recorded answers in turn.
         """
         same = [each for each in self._calls if each.asking.api == asking.api and _equal(each.asking, asking)]
         if same:
@@ -88,7 +88,7 @@ def _body(asking: Asking) -> Item:
 
 
 def _equal(recorded: Asking, asking: Asking) -> bool:
-    """Return whether two requests are the same, whatever their white space; the model may be named `recorded:RUN`."""
+    """Return whether two requests are equal, ignoring white space; the model may be named `recorded:RUN`."""
     if recorded.sha256 == asking.sha256:
         return True
     return next(differences(_body(recorded), _body(asking)), None) is None

@@ -29,7 +29,7 @@ class EventStream:
 
     def take(self, piece: bytes) -> Iterator[tuple[str, int]]:
         """Yield the data of each event that is now complete, with the place where it begins."""
-        searched = max(0, len(self._kept) - 3)  # the end of an event may have begun before
+        searched = max(0, len(self._kept) - 3)  # an event's end may have begun before
         self._kept += piece
         if len(self._kept) > LONGEST:
             raise too_long("the endpoint")
@@ -50,7 +50,7 @@ class Reader:
     def __init__(self, api: Api, host: str) -> None:
         self._api = api
         self.problem = ""
-        """Why the answer could not be read; it is passed on in any case."""
+        """Why the answer could not be read; it is passed on anyway."""
         self.response_id = ""
         """The id by which a later request may continue this response."""
         self._chat = chat_reply.Reply(host)
@@ -60,7 +60,7 @@ class Reader:
         """Whether the last event of a stream has arrived."""
 
     def event(self, data: str) -> tuple[list[Delta], bool]:
-        """Take the data of an event; return what it adds to the reply, and whether the stream's end begins with it."""
+        """Take an event's data; return what it adds to the reply, and whether the end of the stream begins here."""
         if data == "[DONE]":
             self.over = True
             return [], True
@@ -103,7 +103,7 @@ class Reader:
             self.response_id = str(response.get("id") or self.response_id)
 
     def completion(self, position: int) -> Completion:
-        """Return the reply as far as it could be read; `position` is the number of messages before it."""
+        """Return the readable part of the reply; `position` is the number of messages before it."""
         if self._api == "chat":
             return self._chat.completion(position)
         if self._api == "messages":

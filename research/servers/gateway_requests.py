@@ -17,7 +17,7 @@ Api = Literal["chat", "responses", "messages"]
 PATHS: Final[Mapping[str, Api]] = {"chat/completions": "chat", "responses": "responses", "messages": "messages"}
 """The paths whose calls are recorded, below the base address."""
 LISTS: Final[Mapping[Api, str]] = {"chat": "messages", "responses": "input", "messages": "messages"}
-"""The field of a body that has the conversation."""
+"""The field of a body with the conversation."""
 
 Item = dict[str, Any]
 
@@ -27,7 +27,7 @@ class Asking(Struct, frozen=True, kw_only=True):
 
     api: Api
     raw: bytes
-    """The body, as it is sent on."""
+    """The body as sent on."""
     sha256: str
     model: str
     stream: bool
@@ -36,17 +36,17 @@ class Asking(Struct, frozen=True, kw_only=True):
     head: Item
     """The body without its messages."""
     items: list[Any]
-    """The messages as the body has them."""
+    """The messages as in the body."""
     messages: tuple[Message, ...]
     spoken: tuple[Message, ...]
     """The messages without the rules, which may change with each request."""
     tools: tuple[str, ...]
     failed: frozenset[str]
-    """The ids of the calls whose result is marked as an error."""
+    """Ids of calls whose result is marked as an error."""
 
     @property
     def begins(self) -> bool:
-        """Return whether the model has said nothing yet."""
+        """Return whether it has no reply of the model yet."""
         return not self.previous and not any(message.role in ("assistant", "tool") for message in self.messages)
 
     @property
@@ -90,7 +90,7 @@ def read(api: Api, raw: bytes) -> Asking:
 
 
 def with_model(raw: bytes, model: str) -> bytes:
-    """Return the body with another model; every other byte stays as it is."""
+    """Return the body with another model; every other byte is unchanged."""
     text = raw.decode()
     decoder = JSONDecoder()
     at = text.index("{") + 1
@@ -127,7 +127,7 @@ def _tool_names(tools: object) -> Iterable[str]:
 
 
 def words(content: object) -> str:
-    """Return the text of a content: a text, or a list of parts; a part without text is named by its type."""
+    """Return the text of a content (a text or a list of parts); parts without text become their type."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

@@ -39,7 +39,7 @@ FRAMEWORK: Final = "gateway"
 QUESTION: Final = 20_000
 """Characters of a question."""
 FINAL: Final = "final_"
-"""Some frameworks take the answer as a call, such as `final_answer`, of which no result is sent."""
+"""Some frameworks take the answer as a call, such as `final_answer`, and send no result for it."""
 _RESPONSE: Final = re.compile(rb'"id"\s*:\s*"(resp_[\w-]+)"')
 _NUMBER: Final = re.compile(r"#\d+$")
 
@@ -59,7 +59,7 @@ class Conversation:
         self.agent = agent
         self.ask = 0
         self.failed = False
-        """Whether the last request failed, so that the same one again repeats it."""
+        """Whether the last request failed, so that an equal one repeats it."""
         self.model = ""
         self.messages: tuple[Message, ...] = ()
         """The messages of the last request."""
@@ -70,11 +70,11 @@ class Conversation:
         self.head: Item | None = None
         self.items: list[Any] = []
         self.pending: dict[str, Pending] = {}
-        """By the id that the provider gave."""
+        """By the provider's id."""
         self.responses: set[str] = set()
         self.asked = 0.0
         self.answered = False
-        """Whether the last reply calls no tool, so that it may be the agent's last word."""
+        """Whether the last reply calls no tool, so it may be the agent's last."""
 
     def kept_of(self, asking: Asking) -> int | None:
         """Return how many of the last request's messages the request continues; None: it does not."""
@@ -88,7 +88,7 @@ class Conversation:
 
 
 class Call:
-    """One request with its answer, as far as it has arrived."""
+    """One request with its answer so far."""
 
     def __init__(self, run: RecordedRun, conversation: Conversation, ask: int, sha256: str) -> None:
         self.run, self.conversation, self.ask, self.sha256 = run, conversation, ask, sha256
@@ -101,7 +101,7 @@ class Call:
 
 
 class RecordedRun:
-    """One run, to which each request and each answer is added."""
+    """One run, which collects requests and answers."""
 
     def __init__(self, run_id: str, append: Append, *, named: bool) -> None:
         self.id, self.named = run_id, named
@@ -146,9 +146,9 @@ class RecordedRun:
         return max(rated, default=(0, 0, None), key=lambda each: each[:2])[2]
 
     def repeated(self, asking: Asking, *, retried: bool) -> Call | None:
-        """Return the call that the request repeats, if its answer is there or arrives and no agent has got it.
+        """Return the call that the request repeats, if its answer is here or arriving and no agent has got it.
 
-        `retried`: the agent's SDK says that it sends the request again.
+        `retried`: the agent's SDK says that this is a retry.
         """
         for call in reversed(self.calls):
             if call.sha256 != asking.sha256 or self.closed:
@@ -306,7 +306,7 @@ class RecordedRun:
         self.append(Warned(agent=call.conversation.agent, kind="model", text=text))
 
     def _unique(self, call: ToolCall) -> ToolCall:
-        """Return the call with an id that no other call of the run has: some servers count from 0 in each reply."""
+        """Return the call with an id unique in the run: some servers count from 0 in each reply."""
         name, n = call.id, 1
         while name in self._ids:
             n += 1
@@ -368,7 +368,7 @@ def _written_results(messages: Sequence[Message]) -> str:
 
 
 def asking_of(event: Forwarded, before: Conversation) -> Asking:
-    """Return a recorded request; its bytes are not those that were sent, if white space or escapes differ."""
+    """Return a recorded request; its bytes may differ from those sent in white space and escapes."""
     head = event.head if event.head is not None else before.head or {}
     items = [*before.items[: event.keep], *event.items]
     name = "input" if event.api == "responses" else "messages"

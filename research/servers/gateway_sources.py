@@ -1,4 +1,4 @@
-"""What the results of foreign tools say of which source: pages that were read, and entries of search results."""
+"""Find sources in foreign tools' results: pages that were read, and entries of search results."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _in_json(value: Any, depth: int = 0) -> Iterator[Passage]:
 
 
 def _in_text(text: str) -> Iterator[Passage]:
-    """Yield an entry for each address: its block, and the blocks without an address behind it."""
+    """Yield an entry for each address: its block, and the following blocks without an address."""
     blocks = [block for block in re.split(r"\n\s*\n", text) if block.strip()]
     if len(set(_URL.findall(text))) > 1 and all(len(set(_URL.findall(block))) != 1 for block in blocks):
         blocks = [line for line in text.split("\n") if line.strip()]

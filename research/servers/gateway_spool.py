@@ -25,7 +25,7 @@ from research.store import RunRow, Store
 fcntl: ModuleType | None
 try:
     import fcntl
-except ImportError:  # Windows: then only one gateway may use a home
+except ImportError:  # Windows has no locks: only one gateway may use a home
     fcntl = None
 
 RETRY_S = 0.25
@@ -57,7 +57,7 @@ class Spool:
         self._thread.start()
 
     def append(self, events: Sequence[Event]) -> None:
-        """Write the events to the file, and have them saved; when this returns they survive the end of the process."""
+        """Write the events to the file, to be saved; from then on they survive the end of the process."""
         os.write(self._file, b"".join(encode(event) + b"\n" for event in events))
         with self._changed:
             self._events += events
@@ -130,7 +130,7 @@ def _save(store: Store, events: Sequence[Event]) -> None:
 
 
 def recover(folder: Path, store: Store) -> Iterator[str]:
-    """Save what a process that was killed left behind; yield the id of each run of it that has not ended."""
+    """Save what a killed process left behind; yield the id of each of its runs that has not ended."""
     for path in sorted(folder.glob("*.events")):
         file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -159,7 +159,7 @@ def _recover(data: bytes, run_id: str, store: Store) -> bool:
         if store.run(run_id).status in ENDED:
             raise ConfigError(f"run {run_id} has ended without its last {len(missing)} events")
         start = saved[-1].seq + 1
-        if missing[0].seq != start:  # the run was reclaimed meanwhile: its agent goes on behind that
+        if missing[0].seq != start:  # the run was reclaimed meanwhile: the agent's events come after that
             missing.insert(0, Resumed(run=run_id, time=time.time(), by_itself=True))
         missing = [msgspec.structs.replace(event, seq=start + n) for n, event in enumerate(missing)]
     if missing:

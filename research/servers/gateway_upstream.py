@@ -1,4 +1,4 @@
-"""Send requests on to the endpoint that they are meant for, and nothing of the caller's but body and plain headers."""
+"""Send requests on to their endpoint, with only the caller's body and plain headers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ REPLAYED: Final = ("content-type", "content-encoding", "request-id", "x-request-
 
 
 MOST_BYTES: Final = 64_000_000
-"""Bytes of an answer, also unpacked; it is kept whole, because a replay plays it again."""
+"""Most bytes of an answer, also unpacked; it is kept whole for replays."""
 
 
 class HttpAnswer(Struct):
@@ -82,7 +82,7 @@ class HttpUpstream:
     """A named endpoint."""
 
     def __init__(self, endpoint: Endpoint, client: httpx2.AsyncClient) -> None:
-        """Raises `ConfigError` for an endpoint that requests cannot be passed on to."""
+        """Raises `ConfigError` for an endpoint that cannot take these requests."""
         if endpoint.kind in ("bedrock", "vertex"):
             raise ConfigError(
                 f"endpoint {endpoint.name!r} is of kind {endpoint.kind}, whose requests have another form; the gateway "
@@ -126,7 +126,7 @@ class HttpUpstream:
             await response.aclose()
 
     def clean(self, body: bytes, status: int) -> bytes:
-        """Return a body without the endpoint's key, which services quote, in one spelling or another, when they refuse it."""
+        """Return a body without the endpoint's key, which services that refuse it quote in various spellings."""
         key = self._endpoint.secret
         if status < 400:
             return body.replace(key.encode(), b"***") if is_secret(key) else body
@@ -175,5 +175,5 @@ def open_client() -> httpx2.AsyncClient:
 
 
 def recorded_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the headers of an answer that a replay repeats."""
+    """Return the answer's headers that a replay repeats."""
     return {name.lower(): value for name, value in headers if name.lower() in REPLAYED}

@@ -51,7 +51,7 @@ MAX_RESULTS = 20
 _FIELDS = tuple(
     "run_id question status outcome answer report sources citations rounds usage seconds audit prompt error".split()
 )
-"""Keys of `research.exports.json` that callers get for a run."""
+"""Keys of `research.exports.json` that callers get."""
 
 Question = Annotated[str, Field(description="The question to research, in full sentences; English or Chinese.")]
 RunId = Annotated[
@@ -124,7 +124,7 @@ class _Tools:
     async def _followed(self, handle: RunHandle, ctx: Context) -> RunView:
         """Drive a run to its end, and report its progress."""
         events, view, steps = handle.events(), RunView(), 0
-        driving = threading.Lock()  # held by the thread that waits for the next event, also once it is abandoned
+        driving = threading.Lock()  # held by the thread waiting for the next event, even when abandoned
 
         def step() -> Event | None:
             with driving:
@@ -141,7 +141,7 @@ class _Tools:
                     steps += 1
                     await ctx.report_progress(steps, message=line.strip())
         except anyio.get_cancelled_exc_class():
-            # The caller has cancelled: stop the run, which then answers with what it has found.
+            # The caller has cancelled: stop the run, which then answers with its findings.
             self._bench.engine.stop(handle.run_id)
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(rest)

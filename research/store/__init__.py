@@ -32,7 +32,7 @@ Kind = Literal[
 
 
 class Origin(Struct, frozen=True):
-    """The run that another run was made from."""
+    """The run from which another was made."""
 
     run: str
     how: Literal["fork", "follow_up", "rerun"]
@@ -41,7 +41,7 @@ class Origin(Struct, frozen=True):
 
 
 EVALUATED: Final = "eval:"
-"""Start of the tag that the runs of an evaluation have; its name follows."""
+"""Start of the tag of an evaluation's runs; its name follows."""
 
 
 class Filters(Struct, frozen=True):
@@ -79,7 +79,7 @@ class RunRow(Struct, frozen=True):
     origin: Origin | None = None
     tags: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
-    """The columns that cannot be read, and have a default here: the run can be exported as it is, and deleted."""
+    """Unreadable columns, which have a default here: the run can be exported as stored, and deleted."""
 
     @property
     def ending(self) -> str:
@@ -114,7 +114,7 @@ class RunLog(Protocol):
         """Return the events of a run as they are stored, also those that cannot be read."""
 
     def run(self, run_id: str) -> RunRow:
-        """Return the run with that id, or with the only id that starts so.  Raises `ConfigError`."""
+        """Return the run with that id, or the only one starting with it.  Raises `ConfigError`."""
 
     def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
         """Return the runs whose question or answer contains the query, newest first."""
@@ -149,7 +149,7 @@ class KeyValue(Protocol):
 
 
 class Leases(Protocol):
-    """Which runs are being driven, what is requested of them, and who may call a rate-limited service next."""
+    """Which runs are being driven, the requests to them, and whose turn it is at a rate-limited service."""
 
     @property
     def available_since(self) -> float:
@@ -171,7 +171,7 @@ class Leases(Protocol):
         """Return the last request of each of these runs that has one."""
 
     def clear_requests(self, run_id: str) -> None:
-        """Forget the requests of a run, because it is resumed."""
+        """Forget the requests to a run, because it is resumed."""
 
     def take_turn(self, key: str, per_minute: float) -> float:
         """Reserve the next turn at a rate limit that all processes share, and return the seconds until it.
@@ -183,7 +183,7 @@ class Leases(Protocol):
 class Store(RunLog, KeyValue, Leases, Protocol):
     """All that is saved for one user.  Safe for threads and processes.
 
-    Any method raises `StoreUnavailable` when the disk is full or the database does not respond; no data is lost then.
+    Any method raises `StoreUnavailable`, with no data lost, when the disk is full or the database does not respond.
     """
 
     def close(self) -> None:

@@ -56,7 +56,7 @@ class Change(Struct, frozen=True):
 
 
 class Batch:
-    """Events of one run that are appended together, and what became of them."""
+    """Events of one run that are appended together, and the outcome."""
 
     def __init__(self, events: Sequence[Event]) -> None:
         self.rows = [EventRow(event.run, event.seq, encode(event).decode()) for event in events]
@@ -93,7 +93,7 @@ def _change(event: Event) -> Change | None:
 
 
 class CollisionError(Exception):
-    """Another event has the run and number of one to be saved; the transaction saved nothing."""
+    """A stored event has the same run and number as a new one; the transaction saved nothing."""
 
 
 class Commits:
@@ -116,7 +116,7 @@ class Commits:
         """Whether a thread is committing."""
         self._queue: deque[Batch] = deque()
         self._failed: dict[str, ConfigError] = {}
-        """By run: the error of a buffered batch, raised by the run's next append that waits."""
+        """By run: the error of a buffered batch, raised by the run's next waiting append."""
         self._unsure: set[EventRow] = set()
         """Rows that may be stored although their commit failed."""
 
@@ -138,7 +138,7 @@ class Commits:
         return len(self._queue)
 
     def flush(self) -> None:
-        """Commit everything that waits now, as far as possible."""
+        """Commit everything waiting now, if possible."""
         if self._queue or self._busy:
             self._settle(Batch([]))
 
@@ -184,7 +184,7 @@ class Commits:
                 self._refuse(batch, error)
 
     def _save_one_by_one(self, batches: Sequence[Batch]) -> None:
-        """Commit each batch in a transaction of its own, so that only the colliding ones fail."""
+        """Commit each batch in its own transaction, so that only colliding ones fail."""
         for number, batch in enumerate(batches):
             try:
                 if refused := self._failed.pop(batch.run, None):
@@ -204,11 +204,11 @@ class Commits:
                 self._refuse(batch, error)
 
     def _saved_before(self, batch: Batch) -> bool:
-        """Return whether an earlier append of this batch saved it, and only the confirmation was lost."""
+        """Return whether an earlier append saved this batch and only the confirmation was lost."""
         return self._unsure.issuperset(batch.rows) and list(self._find(batch.rows)) == [row.body for row in batch.rows]
 
     def _postpone(self, batches: Sequence[Batch], error: StoreUnavailable) -> None:
-        """Put buffered batches back in front of the queue, and tell the callers of the others to append again."""
+        """Put buffered batches back at the queue's front; tell the callers of the others to append again."""
         self._queue.extendleft(batch for batch in reversed(batches) if not batch.awaited)
         for batch in batches:
             self._unsure.update(batch.rows)

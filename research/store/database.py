@@ -1,4 +1,4 @@
-"""Open a database in the one way that all stores use, so that all survive the same faults.
+"""Open a database as all stores do, so that all survive the same faults.
 
 `open_sqlite` opens a SQLite file; `pool`, `connected` and `apply_migrations` open a Postgres.
 """
@@ -44,13 +44,13 @@ _CONNECT_OPTIONS: Final[Mapping[str, str | int]] = {
     "connect_timeout": 10,
     "application_name": "research-workbench",
     "client_encoding": "UTF8",
-    # With these, a machine that disappears is noticed after half a minute instead of two hours.
+    # These detect a vanished machine after half a minute instead of two hours.
     "keepalives_idle": 15,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""Options of libpq, unless the url sets them."""
+"""Options of libpq that the url does not set."""
 
 _pools: dict[str, Pool] = {}
 _opening = threading.Lock()
@@ -77,7 +77,7 @@ _availability: WeakKeyDictionary[Pool, Availability] = WeakKeyDictionary()
 
 def new_migrations(name: str) -> Migrations:
     """Return an empty list of the changes of a schema."""
-    # sqlite-utils imports these only to know their types, in half a second.
+    # sqlite-utils imports these only for their types, taking half a second.
     with imports.without("pandas", "numpy"):
         from sqlite_utils.migrations import Migrations
     return Migrations(name)
@@ -133,7 +133,7 @@ def _text(stored: bytes) -> str:
 
 
 def _begin(path: Path) -> None:
-    """Make the file of a new database at once, so that an empty file is a database that was lost: damaged like any other."""
+    """Create a new database's file atomically, so that an empty file means a lost, hence damaged, database."""
     from filelock import FileLock
 
     if path.exists():
@@ -144,7 +144,7 @@ def _begin(path: Path) -> None:
     with FileLock(f"{path}.lock"):
         if path.exists():
             return
-        if _changes(path):  # which SQLite would remove
+        if _changes(path):  # SQLite would remove it
             raise _lost(path, "gone")
         new = place.with_name(f"{place.name}.new")
         new.unlink(missing_ok=True)
@@ -154,7 +154,7 @@ def _begin(path: Path) -> None:
 
 
 def _changes(path: Path) -> bool:
-    """Return whether there are changes beside a database that are not in it yet."""
+    """Return whether a write-ahead log beside a database holds changes that are not in it yet."""
     changes = Path(f"{path}-wal")
     return changes.exists() and changes.stat().st_size > 0
 
@@ -171,7 +171,7 @@ def create_sqlite(path: Path) -> None:
     """
     from filelock import FileLock
 
-    # SQLite reports a change of the journal mode as locked, without waiting, when another process is making it.
+    # While another process changes the journal mode, SQLite reports it as locked without waiting.
     with FileLock(f"{path}.lock"), closing(sqlite3.connect(path, timeout=LOCK_WAIT_S)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
 
@@ -192,7 +192,7 @@ def is_full(error: Exception) -> bool:
 
 
 def _full(error: Exception) -> bool:
-    """Return whether the disk is full or the file is busy, which says nothing about its content."""
+    """Return whether the disk is full or the file busy, which says nothing about its content."""
     if isinstance(error, sqlite3.Error):
         return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY)
     return is_full(error)
@@ -257,7 +257,7 @@ def apply_migrations(pool: Pool, schema: str, name: str, steps: Sequence[Literal
     try:
         with connected(pool) as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"workbench {schema}"])
-            # `CREATE SCHEMA IF NOT EXISTS` requires the right to create schemas even where an administrator has done it.
+            # `CREATE SCHEMA IF NOT EXISTS` requires the right to create schemas even if the schema exists.
             if not connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone():
                 connection.execute(SQL("CREATE SCHEMA {}").format(own))
             connection.execute(
@@ -325,13 +325,13 @@ _FORM: Final = "write postgresql://USER:PASSWORD@HOST/NAME, with %40 for an @ an
 
 
 def _check(url: str) -> None:
-    """Raise `ConfigError` for a url that is not one of a Postgres, or ambiguous; the message quotes no part of it."""
+    """Raise `ConfigError` for a url that is ambiguous or not of a Postgres; the message quotes no part of it."""
     scheme, found, rest = url.partition("://")
     if not found or not scheme.replace("+", "").isalnum():
         raise ConfigError(f"DATABASE_URL is not a url; {_FORM}")
     if scheme not in SCHEMES:
         raise ConfigError(f"DATABASE_URL begins with {scheme}://, which is not accepted; {_FORM}")
-    # Unescaped in a password, these characters would put a part of it into the host or database name, which is shown.
+    # Unescaped in a password, these would put part of it into the host or database name, which is shown.
     if rest.count("@") > 1 or "#" in rest or ("@" in rest and "@" not in urlsplit(url).netloc):
         raise ConfigError(f"DATABASE_URL cannot be read; {_FORM}")
 

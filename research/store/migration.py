@@ -15,7 +15,7 @@ from research.store.rows import StoredRun
 from research.store.sqlite import SqliteStore
 
 AT_WORK_S: Final = 5.0
-"""A run whose last heartbeat is more recent than this is running."""
+"""A run with a more recent heartbeat is running."""
 
 Report = Callable[[int, int, str], None]
 """Takes (done, total, label)."""

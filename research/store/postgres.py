@@ -76,7 +76,7 @@ class PostgresStore(Statements):
         rows = sorted(
             ((row.run, row.seq, row.body) for batch in batches for row in batch.rows), key=lambda row: row[:2]
         )
-        # Not for a run that was erased meanwhile: nobody could see or remove its events.
+        # Not for a run erased meanwhile: nobody could see or remove its events.
         insert = """INSERT INTO {s}.events SELECT e.* FROM unnest(?::text[], ?::bigint[], ?::text[]) AS e (run, seq, body)
             WHERE EXISTS (SELECT 1 FROM {s}.runs WHERE id = e.run)"""
         try:
@@ -125,7 +125,7 @@ class PostgresStore(Statements):
     # Copies of another store
 
     def add_stored_run(self, run: StoredRun) -> bool:
-        """Add a run from another store, or its events that are missing here; return False when none is missing.
+        """Add a run from another store, or its events missing here; return False if none is missing.
 
         Raises `ConfigError` when the run has different events here and there.
         """

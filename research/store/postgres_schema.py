@@ -87,7 +87,7 @@ class Schema:
         return connected(self._pool)
 
     def rows(self, query: str, *parameters: Any) -> list[TupleRow]:
-        """Execute a statement, as `Statements` has them, and return its rows.  Raises `StoreUnavailable`."""
+        """Execute a statement in the notation of `Statements`, and return its rows.  Raises `StoreUnavailable`."""
         with self._using() as connection:
             cursor = connection.execute(self._sql(query), parameters, binary=True)
             return cursor.fetchall() if cursor.description else []

@@ -1,4 +1,4 @@
-"""What both stores share: rows to copy to another store, look-up by id, and search patterns."""
+"""Parts shared by both stores: rows to copy elsewhere, look-up by id, and search patterns."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StoredValue(Struct, frozen=True):
 
 
 def run_row(columns: Sequence[Any], tags: Sequence[str]) -> RunRow:
-    """Build a row from the values of `COLUMNS`; one that cannot be read gets a default, and the row says so."""
+    """Build a row from the values of `COLUMNS`; an unreadable one gets a default, and the row says so."""
     run_id, question, encoded, status, outcome, created, updated, heartbeat, answer, *source = columns
     damaged: list[str] = []
 
@@ -86,7 +86,7 @@ def run_row(columns: Sequence[Any], tags: Sequence[str]) -> RunRow:
         origin=origin,
         tags=tuple(map(str, tags)),
     )
-    if damaged:  # no process can go on with it
+    if damaged:  # no process can continue it
         row = msgspec.structs.replace(row, damaged=tuple(damaged), status="failed", outcome="failed")
     return row
 

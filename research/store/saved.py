@@ -99,7 +99,7 @@ class SavedValues:
 
 
 def readable(bodies: Iterable[bytes], type_: type[V], kind: str) -> list[V]:
-    """Return the stored values that can be read; a damaged one hides no other, and is logged."""
+    """Return the readable stored values; damaged ones are logged and hide no others."""
     found = []
     for body in bodies:
         try:

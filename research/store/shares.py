@@ -22,7 +22,7 @@ from research.store import KeyValue, RunLog, RunRow, Store
 TOKEN_BYTES = 24
 """192 bits, too many to guess."""
 LONGEST = 100
-"""Characters of the longest text that is looked up as a token."""
+"""Most characters of a text looked up as a token."""
 
 
 class Share(Struct, frozen=True):
@@ -75,7 +75,7 @@ def share(common: KeyValue, own: KeyValue, owner: str, run: str) -> str:
 
 
 def stop(common: KeyValue, own: KeyValue, run: str) -> None:
-    """Stop sharing a run; its link does not work any more when this returns."""
+    """Stop sharing a run; its link no longer works when this returns."""
     before = share_of(own, run)
     own.remove("share", run)
     if before is not None:

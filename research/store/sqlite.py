@@ -64,7 +64,7 @@ class SqliteStore(SqliteFile, Statements):
         many = self._db.conn.executemany
         rows = [(row.run, row.seq, row.body) for batch in batches for row in batch.rows]
         try:
-            # Not for a run that was erased meanwhile: nobody could see or remove its events.
+            # Not for a run erased meanwhile: nobody could see or remove its events.
             many(
                 "INSERT INTO events SELECT ?, ?, ? WHERE EXISTS (SELECT 1 FROM runs WHERE id = ?)",
                 [(*r, r[0]) for r in rows],

@@ -27,11 +27,11 @@ class Statements(ABC):
     _like: ClassVar[str]
     """The operator that matches a pattern, ignoring case."""
     _order: ClassVar[str]
-    """The column by which requests are in order."""
+    """The column that orders requests."""
     _greatest: ClassVar[str]
-    """The function that returns the greatest of its arguments."""
+    """The function that returns its greatest argument."""
     _locking: ClassVar[str] = ""
-    """What makes a query lock the rows that it finds."""
+    """The clause that makes a query lock its rows."""
     _tags_of_run: ClassVar[str]
     """The tags of a run as a list or as JSON."""
 
@@ -78,8 +78,8 @@ class Statements(ABC):
         return [body for _, body in self._bodies(run_id)]
 
     def _bodies(self, run_id: str, after: int = -1) -> list[tuple[int, str]]:
-        """Return the number and the JSON of each event; of one that is damaged, an empty text."""
-        self._commits.flush()  # so that buffered events are found, too
+        """Return the number and JSON of each event; of a damaged one, an empty text."""
+        self._commits.flush()  # so that buffered events are found as well
         rows = self._rows("SELECT seq, body FROM {s}.events WHERE run = ? AND seq > ? ORDER BY seq", run_id, after)
         return [(seq, body if isinstance(body, str) else "") for seq, body in rows]
 
@@ -189,5 +189,5 @@ class Statements(ABC):
 
 
 def _listed(values: Sequence[str]) -> list[object]:
-    """Return the values as one parameter, or no parameter when there are none."""
+    """Return the values as one parameter; no parameter if there are none."""
     return [list(values)] if values else []

@@ -19,7 +19,7 @@ class Host(Protocol):
 
     @property
     def embedder(self) -> Embedder:
-        """The sentence encoder of the settings; it is loaded when it first encodes."""
+        """The sentence encoder of the settings; loads when it first encodes."""
 
     @property
     def library(self) -> Library:

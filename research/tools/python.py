@@ -32,7 +32,7 @@ class PythonTool:
     """Runs code in the sandbox of `research.sandbox`."""
 
     timeout_s = 45.0
-    """A little more than the sandbox itself allows, so that its own message arrives."""
+    """A little more than the sandbox allows, so that its message arrives."""
 
     def __init__(
         self,

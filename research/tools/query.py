@@ -115,7 +115,7 @@ _DESCRIPTION = (
 
 
 def collections(recipe: Recipe) -> list[str]:
-    """Return the collections of a recipe that the run may read."""
+    """Return a recipe's collections that the run may read."""
     own_sources = {LIBRARY: (FACTBOOK, *recipe.folders), FOLDERS: recipe.folders}
     return list(dict.fromkeys(name for source in recipe.search for name in own_sources.get(source, ())))
 

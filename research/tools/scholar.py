@@ -31,7 +31,7 @@ class ScholarTool:
     """Returns at most 10 papers, best first: title, authors (3, et al.), year, citations, 200 characters of the abstract."""
 
     timeout_s = 45.0
-    """Longer than a service may take with all its retries, so that its own error arrives."""
+    """Longer than a service may take with all its retries, so that its error arrives."""
 
     def __init__(self, searchers: Sequence[Searcher], scope: Scope = EVERYTHING) -> None:
         self._scope = scope

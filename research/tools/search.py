@@ -26,14 +26,14 @@ from research.web.url_guard import is_users_own
 
 LIMIT = 10
 _NAMED, _NAME = 12, 60
-"""Most collections that the description names, and most characters of each name."""
+"""Most collections named in the description, and most characters of each name."""
 
 
 class SearchTool:
-    """Returns at most 10 results, best first, each with the lines that fit the query best, the first one with more of them."""
+    """Returns at most 10 results, best first, each with the lines that fit the query best, the first with more."""
 
     timeout_s = 45.0
-    """Longer than a service may take with all its retries, so that its own error arrives."""
+    """Longer than a service may take with all its retries, so that its error arrives."""
 
     def __init__(
         self, searchers: Sequence[Searcher], collections: Sequence[str] = (), scope: Scope = EVERYTHING
@@ -83,7 +83,7 @@ class SearchTool:
 
 
 def _fitting(quote: str, query: str, limit: int) -> str:
-    """Return the part of a result's quote that fits the query best; the library has chosen it already."""
+    """Return the part of a result's quote that fits the query best; the library's is already chosen."""
     return quote if len(quote) <= limit else best_quote([quote], query, limit) or beginning(quote, limit)
 
 
@@ -98,7 +98,7 @@ def _nothing(ask: web.SearchRequest, dropped: str) -> str:
 
 
 def _searched(gathered: web.Gathered, found: Sequence[Passage]) -> dict[str, int]:
-    """Return each collection and service that was searched, with the number of its results that are shown."""
+    """Return each collection and service searched, with the number of its results shown."""
     shown = {merge.canonical(passage.url) for passage in found}
     places: dict[str, set[str]] = {}
     for name, results in gathered.found.items():
@@ -130,7 +130,7 @@ class _Collections:
         return self.find(web.search_request(query, limit)).passages
 
     def find(self, request: web.SearchRequest) -> web.SearchResults:
-        """Return the best documents of these collections, of those that the library still has."""
+        """Return the best documents of those of these collections that still exist."""
         # In a new home the first search waits for the word index, but not for the vectors.
         library = self._host.indexed_library() if FACTBOOK in self._collections else self._host.library
         gone = library.unknown(self._collections)

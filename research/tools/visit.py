@@ -33,11 +33,11 @@ Reader = Callable[[str], "FetchedPage"]
 """Reads a web page.  Raises `ToolError`."""
 
 SEARCHED = 10_000_000
-"""Characters of a document that are searched for the words of the goal."""
+"""Most characters of a document searched for the goal's words."""
 READ = 50_000
-"""Characters of a document that are read for their meaning: of a longer one, the lines with the words of the goal."""
+"""Most characters compared by meaning: of a longer document, the lines with the goal's words."""
 PAGES, KEPT = 200, 50_000_000
-"""Most pages that are kept, and most characters of them."""
+"""Most pages kept, and most characters of them."""
 SHOWN = 3_800
 """Characters that the model sees, including links; with number, title and URL about 4,000."""
 LINKS = 8
@@ -47,12 +47,12 @@ LINKS_SHOWN = 1_000
 
 
 class Pages:
-    """The web pages of a run: reading one again, for another goal, tells its site nothing (`UrlGuard`)."""
+    """The web pages of a run: kept, so reading one again tells its site nothing (`UrlGuard`)."""
 
     def __init__(
         self, read: Reader, library: Library, scope: Scope = EVERYTHING, *, keeps: bool = False, copies: bool = False
     ) -> None:
-        """`keeps`: pages that are read stay in the library.  `copies`: pages that cannot be read are read from there."""
+        """`keeps`: pages read stay in the library. `copies`: unreadable pages are read from there."""
         self._reader = read
         self._library = library
         self._scope = scope
@@ -72,7 +72,7 @@ class Pages:
         return page
 
     def _read(self, url: str) -> FetchedPage:
-        """Return a page that is read now, and keep it; of one that cannot be read now, the copy that was kept."""
+        """Read a page now, and keep it; if it cannot be read now, return the kept copy."""
         try:
             page = self._reader(url)
         except ToolError as error:
@@ -92,7 +92,7 @@ class VisitTool:
     """Opens library documents and public pages."""
 
     timeout_s = 60.0
-    """Longer than fetching and parsing may take together, so that their own errors arrive."""
+    """Longer than fetching and parsing may take together, so that their errors arrive."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class VisitTool:
         whole: bool = False,
         shown: int = SHOWN,
     ) -> None:
-        """`embedder` returns the encoder by which the passages of a long text are chosen; None: by words only.
+        """`embedder` returns the encoder that chooses passages of a long text; None: by words only.
 
         `whole`: return the text of the page, too, for a model that reads it.
         """
@@ -151,7 +151,7 @@ class VisitTool:
         )
 
     def _reduced(self, text: str, goal: str, limit: int) -> tuple[str, str]:
-        """Return the passages that serve the goal, and a remark if the encoder could not help to choose them."""
+        """Return the passages that serve the goal, and a remark if the encoder failed."""
         if len(text) <= limit or self._embedder is None:
             return reduce(text, goal, limit), ""
         try:
@@ -161,12 +161,12 @@ class VisitTool:
 
 
 def _left_out(notes: Sequence[str]) -> str:
-    """Return what was left out of a page or a file, as the model is told it."""
+    """Return the note for the model on what was left out of a page or file."""
     return say("(of this page: {notes})", notes="; ".join(notes)) if notes else ""
 
 
 def _searched(text: str, goal: str) -> tuple[str, str]:
-    """Return what is read of a text, wherever in it the words of the goal are, and a remark if that is a part of it."""
+    """Return the part of a text to read, wherever the goal's words are in it, and a remark if it is not all."""
     if len(text) <= READ:
         return text, ""
     return reduce(text[:SEARCHED], goal, READ), say(
@@ -178,7 +178,7 @@ def _searched(text: str, goal: str) -> tuple[str, str]:
 
 
 def _best_links(links: Sequence[Link], goal: str) -> str:
-    """Return the links most relevant to the goal, in the order of the page, as a quotation since the page wrote them."""
+    """Return the links most relevant to the goal, in page order, quoted because the page wrote them."""
     found = scores(goal, [f"{link.text} {link.url}" for link in links])
     best = sorted(range(len(links)), key=lambda index: -found[index])[:LINKS]
     lines, room = [say("Links on the page:")], LINKS_SHOWN
@@ -202,8 +202,8 @@ def visit(host: Host, recipe: Recipe, stop: threading.Event) -> Tool:
 def direct(allow_hosts: tuple[str, ...], contact: str = "", archive: str = "", as_of: str = "") -> Reader:
     """Return the reader that asks the site of a page.
 
-    `allow_hosts` and `contact`: as in `FetchPolicy`.  `archive`: where copies of pages that are gone are looked for, and of
-    all pages as of the day `as_of`.
+    `allow_hosts` and `contact`: as in `FetchPolicy`.  `archive`: where to look for copies of missing pages, or with
+    `as_of` for all pages as of that day.
     """
 
     def read(url: str) -> FetchedPage:
@@ -216,7 +216,7 @@ def direct(allow_hosts: tuple[str, ...], contact: str = "", archive: str = "", a
 
 
 def _reader(settings: Settings, as_of: str) -> Reader:
-    """Return the reader that the settings choose; as of a day, only the archive has pages."""
+    """Return the reader chosen by the settings; as of a day, always the archive's."""
     if settings.reader == "direct" or as_of:
         return direct(settings.allowed_hosts, settings.contact, settings.archive_url, as_of)
     from research.web.fetch import FetchPolicy

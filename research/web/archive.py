@@ -18,7 +18,7 @@ from research.errors import ToolError
 from research.web.fetch import NO_HOST, FetchedPage, FetchPolicy, fetch, is_gone, parse_url, vet
 
 GONE = frozenset(("status 404", "status 410", NO_HOST))
-"""Codes of the errors after which the archive is asked."""
+"""Codes of errors after which to ask the archive."""
 _SNAPSHOT = re.compile(r"https?://([^/]{1,200})/web/(\d{14})(/.{1,2000})")
 
 
@@ -38,8 +38,8 @@ class _Response(Struct):
 def archived(url: str, archive: str, policy: FetchPolicy, as_of: str = "") -> tuple[FetchedPage, str] | None:
     """Return the newest copy of a page, or the last one of the day `as_of` or before, with its day; None if there is none.
 
-    `archive` is the archive's address, which receives the url, but not that of a page on a private host, or on one that does
-    not exist and may be private.  Raises `ToolError`.
+    `archive` is the archive's address, which receives the url unless its host is private, or missing and perhaps
+    private.  Raises `ToolError`.
     """
     try:
         url, private = vet(url, policy=policy)

@@ -19,7 +19,7 @@ _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
 
 
 class Book(Struct, frozen=True):
-    """What was read of a book."""
+    """The parts read of a book."""
 
     title: str
     chapters: list[Part]
@@ -54,10 +54,10 @@ def book(data: bytes, refuse: Callable[[str], Exception]) -> Book:
 
 
 def _chapter(data: bytes, number: int) -> tuple[Part, int]:
-    """Return a chapter, and how many of its pictures show what it does not say."""
+    """Return a chapter, and how many of its pictures have no description."""
     from lxml import etree
 
-    # A chapter is in UTF-8 unless it says otherwise; the parser by itself would take it for Latin-1.
+    # A chapter is in UTF-8 unless declared otherwise; the parser alone would assume Latin-1.
     declared = _DECLARED.search(data[:1_000])
     markup = charsets.decoded(data, declared[1].decode() if declared else "") or ""
     parser = etree.HTMLParser(encoding="utf-8", no_network=True)

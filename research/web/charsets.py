@@ -15,7 +15,7 @@ from webencodings.labels import LABELS
 _LINES, _SAMPLE = 2_000, 100_000
 """Most lines and bytes that an encoding is guessed from."""
 _MOST_DAMAGED = 10
-"""How many letters beyond ASCII there are for each damaged one, if the encoding is the right one."""
+"""Least ratio of letters beyond ASCII to damaged ones in the right encoding."""
 _LETTER = re.compile(r"[^\W\d_\x00-\x7f]")
 _PLAIN = re.compile(rb"[\t\n\r -~]")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -35,9 +35,9 @@ class Decoded(Struct, frozen=True):
 
     text: str
     guessed: str = ""
-    """The encoding, if neither the document nor its server declared it and its bytes do not show it."""
+    """The encoding, if it was guessed: neither declared nor evident from the bytes."""
     damaged: int = 0
-    """Characters that the declared encoding does not have."""
+    """Characters that the declared encoding lacks."""
 
 
 def decoded(data: bytes, declared: str = "", header: str = "") -> str | None:
@@ -50,7 +50,7 @@ def decode(data: bytes, declared: str = "", header: str = "") -> Decoded | None:
     """Return the text, or None if it is not text.
 
     Tries in this order: a UTF-16 byte order mark, the charset of the HTTP `header`, UTF-8, the charset `declared` in the
-    document, UTF-8 with a few damaged characters, and what its letters look like.
+    document, UTF-8 with a few damaged characters, and a guess by its letters.
     """
     for codec, errors, guessed in _attempts(data, declared, header):
         try:
@@ -69,9 +69,9 @@ def _attempts(data: bytes, declared: str, header: str) -> Iterator[tuple[str, st
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         yield "utf-16", "strict", ""
         return
-    if b"\x1b$" in data:  # the only encoding of the web that hides other letters in ASCII
+    if b"\x1b$" in data:  # the only web encoding that hides other letters in ASCII
         yield "iso2022_jp", "strict", ""
-    # A declared charset is decoded as browsers do it, because many pages contain a few wrong bytes.
+    # Decode a declared charset as browsers do, because many pages contain a few wrong bytes.
     for label, errors in ((header, "replace"), ("utf-8", "strict"), (declared, "replace")):
         if codec := _codec(label):
             yield codec, errors, ""
@@ -89,7 +89,7 @@ def _attempts(data: bytes, declared: str, header: str) -> Iterator[tuple[str, st
 
 
 def _guessed(data: bytes) -> str:
-    """Return the name of the encoding that the letters of a text look like."""
+    """Return the name of the encoding that a text's letters suggest."""
     from chardetng_py import EncodingDetector
 
     sample = b"\n".join(islice((line for line in data.splitlines() if not line.isascii()), _LINES))[:_SAMPLE]

@@ -1,4 +1,4 @@
-"""Read comma-separated and other delimited text: the delimiter and the decimal mark are found here."""
+"""Read comma-separated and other delimited text: finds the delimiter and the decimal mark."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from research.web.table_text import beyond, long_cells
 
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 200
-"""Lines that the delimiter is found in."""
+"""Lines examined to find the delimiter."""
 _LONGEST = 10**6
 """Longest cell that the csv module reads, in characters."""
 
 
 def delimiter(text: str) -> str:
-    """Return the delimiter of a text: the one that gives most lines the same number of cells, and more than one."""
+    """Return the delimiter that gives most lines the same number of cells, at least two."""
     first, _, rest = text.partition("\n")
     if match := re.fullmatch(r"sep=(.)\s*", first.strip("\ufeff")):
         return match[1]
@@ -40,7 +40,7 @@ def delimiter(text: str) -> str:
 
 
 class Read(Struct, frozen=True):
-    """The table of a text, if it has one, and what does not fit into it."""
+    """The table of a text, if any, and text that does not fit into it."""
 
     table: Table | None
     long: tuple[str, ...]

@@ -27,11 +27,11 @@ SHAPE = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing
 PICTURES = ("{*}pic", "{*}oleObj", "{*}control", "{*}contentPart")
 _KINDS = {"pic": "picture", "oleObj": "embedded object", "control": "form control", "contentPart": "drawing by hand"}
 _BETWEEN = {f"{M}f": "/", f"{M}sSup": "^", f"{M}sSub": "_"}
-"""What separates the two parts of a formula: without it, a half would be read as 12."""
+"""Separates the two parts of a formula: without it, a half would be read as 12."""
 
 
 def is_formula(element: _Element) -> bool:
-    """Return whether the parts of an element must be read apart, by `formula`."""
+    """Return whether the parts of an element must be read separately, by `formula`."""
     return element.tag in _BETWEEN
 
 
@@ -75,7 +75,7 @@ def drawn(package: Package, part: str, element: _Element) -> Iterator[str]:
 def chart(root: _Element) -> Iterator[str]:
     """Yield the titles and the labels of a chart or a diagram, then the values of each row of a chart."""
     yield from paragraphs(root)
-    yield from filter(None, (" ".join(_values(each)) for each in root.iter("{*}title")))  # one that a cell names
+    yield from filter(None, (" ".join(_values(each)) for each in root.iter("{*}title")))  # a part named by a cell
     series = [{str(part.tag).rpartition("}")[2]: _values(part) for part in each} for each in root.iter("{*}ser")]
     names = next((found for each in series if (found := each.get("cat") or each.get("xVal"))), [])
     heads = [" ".join(each.get("tx", [])) for each in series]
@@ -93,11 +93,11 @@ def _values(part: _Element) -> list[str]:
 
 
 def described(said: str) -> list[str]:
-    """Return what an author says that a picture, a chart or a shape shows, in parentheses; empty for nothing."""
+    """Return the author's description of a picture, chart or shape, in parentheses; empty without one."""
     plain = " ".join(said.split())
     return [f"({plain})"] if plain else []
 
 
 def pictures(root: _Element) -> Counter[str]:
-    """Count what is shown and cannot be read."""
+    """Count shown things that cannot be read."""
     return Counter(_KINDS[str(each.tag).rpartition("}")[2]] for each in root.iter(*PICTURES))

@@ -42,7 +42,7 @@ class FetchPolicy(Struct, frozen=True):
     max_bytes: int = 10_000_000
     """Maximum bytes of the unpacked response."""
     max_pdf_bytes: int = MAX_BYTES
-    """The same for a pdf, most of which is pictures."""
+    """The same for a pdf, which is mostly pictures."""
     max_redirects: int = 10
     """Publishers and their sign-in pages need more than five."""
     allow_hosts: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ class FetchPolicy(Struct, frozen=True):
     links: bool = False
     """Keep links and footnotes in the text (`research/web/linked.py`)."""
     contact: str = ""
-    """A mail address or a url that servers are told, because some refuse readers without one."""
+    """A mail address or url told to servers, because some refuse readers without one."""
 
 
 DEFAULT_POLICY = FetchPolicy()
@@ -113,16 +113,16 @@ _SUFFIXES = {
 _PORTS = {"http": 80, "https": 443}
 
 NO_HOST = "no host"
-"""Code of the error for a host that does not exist."""
+"""Error code for a host that does not exist."""
 _PDF = b"%PDF-"
 
 _PATIENCE_S = 5.0
 """Longest wait that a busy server may ask for."""
 _REFUSAL_PIECES, _SAID = 4, 200
-"""How much of the page of an error is read, and how many characters of it are told."""
+"""Bytes of an error's page to read, and characters of it to quote."""
 
 _NOWHERE, _SAME = "no-such-page-7f3e9a1c", 0.9
-"""An address that no page has, and the share of its words that another page must have to be the same."""
+"""An address that no page has; the share of its words that makes another page the same."""
 _UNPACK_BYTES = 2**16
 """Bytes unpacked at a time."""
 
@@ -136,7 +136,7 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
     """
     network = VettedNetwork(policy.allow_hosts, policy.total_s)
     here = parse_url(url)
-    cookies = httpx2.Cookies()  # publishers send a reader round in a circle until they see theirs; forgotten at the end
+    cookies = httpx2.Cookies()  # publishers redirect in a circle until they see their cookie; forgotten at the end
     waited = False
     for _ in range(policy.max_redirects + 1):
         response = _request(here, network, policy, cookies)
@@ -165,7 +165,7 @@ def fetch(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> FetchedPage:
 
 
 def _is_anywhere(here: httpx2.URL, page: FileText, network: VettedNetwork, policy: FetchPolicy) -> bool:
-    """Return whether the site shows the same page at an address beside it that nobody has written."""
+    """Return whether the site shows the same page at a made-up address beside it."""
     nowhere = here.join(_NOWHERE)
     try:
         response = _request(nowhere, network, policy, httpx2.Cookies())
@@ -215,7 +215,7 @@ def _refusal(url: str, response: _Response) -> ToolError:
 def vet(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> tuple[str, bool]:
     """Return the url as `fetch` would visit it, and whether it is on a private host that the administrator allows.
 
-    For services that read pages in our place, which cannot reach private hosts.  Makes the checks of `fetch` with the
+    For services that read pages for us, which cannot reach private hosts.  Makes the checks of `fetch` with the
     same errors, but no request.
     """
     network = VettedNetwork(policy.allow_hosts, policy.total_s)
@@ -227,7 +227,7 @@ def vet(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> tuple[str, bool]:
 
 
 def is_gone(url: str, *, policy: FetchPolicy = DEFAULT_POLICY) -> bool:
-    """Return whether the public domain of a url whose host does not exist has left the DNS."""
+    """Return whether a url's host is missing because its public domain has left the DNS."""
     host = parse_url(url).raw_host.decode("ascii")
     with egress.sending(host, kinds=("addresses",)):
         return VettedNetwork(policy.allow_hosts, policy.total_s).has_left_the_dns(host)
@@ -240,15 +240,15 @@ class _Response(Struct, frozen=True):
     location: str | None = None
     """The target of a redirect; None otherwise."""
     wait_s: float | None = None
-    """After how many seconds a busy server wants to be asked again; None if it does not say."""
+    """Seconds after which a busy server wants a retry; None if it does not say."""
     content_type: str = ""
     body: bytes = b""
-    """The unpacked body, of an error its beginning; empty for redirects."""
+    """The unpacked body, or its beginning for an error; empty for redirects."""
 
 
 def parse_url(text: str, base: httpx2.URL | None = None) -> httpx2.URL:
     """Return `text` as a url, relative to `base`.  Raises `ToolError` for a url that may not be visited."""
-    # Parsers disagree about these characters, so the host that is checked could differ from the host that is visited.
+    # Parsers disagree about these characters, so the host checked could differ from the host visited.
     if any(character in " \\" or not character.isprintable() for character in text):
         raise ToolError(
             say("{text!r} is not a url: it contains white space, a backslash or a control character", text=text),
@@ -320,7 +320,7 @@ def _request(url: httpx2.URL, network: VettedNetwork, policy: FetchPolicy, cooki
 
 
 def _is_own(url: httpx2.URL, network: VettedNetwork) -> bool:
-    """Return whether the administrator allows this private host, which is a source of the user's own."""
+    """Return whether the administrator allows this private host, which makes it a source of the user's own."""
     return network.is_allowed(url.raw_host.decode("ascii"), url.port or _PORTS[url.scheme])
 
 
@@ -414,7 +414,7 @@ def _unpacked(packed: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _page(url: str, response: _Response, *, links: bool = False) -> tuple[str, FileText]:
-    """Return the media type of a response, and what is read of it."""
+    """Return a response's media type, and the part of it to read."""
     kind, _, parameters = response.content_type.lower().partition(";")
     kind = kind.strip() or "text/html"
     suffix = _SUFFIXES.get(kind, ".txt" if kind.startswith("text/") or kind.endswith(("+xml", "+json")) else "")
@@ -453,7 +453,7 @@ def _content(url: str, kind: str, page: FileText, *, private: bool) -> FetchedPa
 
 
 def _told(wall: Wall, url: str) -> str:
-    """Return what the model is told of a page that is no source."""
+    """Return the message for the model on a page that is not a source."""
     match wall:
         case "robot":
             return say("{url} asks whether its reader is a robot, and shows nothing else; try another source", url=url)

@@ -1,6 +1,6 @@
 """Figures and dates as people write them in cells: separators, signs, units, scales, percentages, months.
 
-How a column writes its figures is decided for the column as a whole: `1,234` alone may be either.
+The notation is decided for a column as a whole: `1,234` alone may be either.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ BLANK = frozenset(
     "- – — -- --- . .. ... … ? n/a n.a. n.a na #n/a #na null none nil nan nr missing unknown tbd tba x 无 暂无 缺失 缺 "
     "未知 不详 － —— 〃 / \\".split()
 ) | {"", "not available", "not applicable", "no data", "#value!", "#ref!", "#div/0!", "#name?"}
-"""Marks of a missing figure, in lower case.  In a column of text only the empty cell does."""
+"""Marks of a missing figure, in lower case.  In a column of text only empty cells count."""
 
 Mark = Literal[".", ","]
 """The decimal mark."""
@@ -55,11 +55,11 @@ _COMMA = re.compile(r",\d{1,2}$|,\d{4,}$|\.\d{3},\d|^\d{1,3}(?:\.\d{3}){2,}$|^0,
 _WHOLE = re.compile(r"\d+")
 _LEADING_ZERO = re.compile(r"0\d+")
 _LONG = 15
-"""Digits from which a number cannot be calculated with exactly, and is an identifier."""
+"""Digits beyond which a number is inexact, and so an identifier."""
 
 
 class Figure(Struct, frozen=True):
-    """A figure of a cell, taken apart."""
+    """A parsed figure of a cell."""
 
     digits: str
     """Digits with their separators, without sign and unit."""
@@ -69,7 +69,7 @@ class Figure(Struct, frozen=True):
 
 
 def figure(text: str) -> Figure | None:
-    """Take a cell apart; None if it is no single figure."""
+    """Parse a cell; None if it is not a single figure."""
     match = _FIGURE.fullmatch(text.strip()) if len(text) <= 80 else None
     if match is None or (match["open"] is None) != (match["close"] is None):
         return None
@@ -86,7 +86,7 @@ def figure(text: str) -> Figure | None:
 
 
 def decimal_mark(digits: Sequence[str]) -> Mark | None:
-    """Return the decimal mark that these figures show; None if they show none, or both."""
+    """Return the decimal mark of these figures; None if they show none or both."""
     point = sum(_POINT.search(each) is not None for each in digits)
     comma = sum(_COMMA.search(each) is not None for each in digits)
     return "." if point > 3 * comma else "," if comma > 3 * point else None
@@ -142,7 +142,7 @@ _COMPACT = re.compile(r"(?P<y>(?:19|20)\d{2})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[1
 def dates(texts: Sequence[str], *, compact: bool = False) -> list[str] | None:
     """Return dates as texts that sort; None unless all of these texts are dates of one form.
 
-    Days and months as in `03/04/2024` are told apart by the whole column, or else they are no dates.  `compact` says
+    Day and month as in `03/04/2024` are told apart by the whole column; otherwise these are not dates.  `compact` says
     that `20240305` may be one.
     """
     for form in (_iso, _named, _quarters, *([_compact] if compact else [])):
@@ -200,7 +200,7 @@ def _mixed(texts: Sequence[str]) -> list[str] | None:
 
 
 def _likelier(one: list[str], other: list[str]) -> Iterator[list[str]]:
-    """Yield the reading that is sorted, or that has one day in each month; both or neither if that does not decide."""
+    """Yield the reading that is sorted or has one day in each month; both or neither if undecided."""
     for reading, rival in ((one, other), (other, one)):
         if reading == sorted(reading) and rival != sorted(rival) or _regular(reading) and not _regular(rival):
             yield reading

@@ -7,7 +7,7 @@ from research.web import charsets
 _TEXTS = frozenset(
     (".md", ".txt", ".html", ".htm", ".csv", ".tsv", ".eml", ".json", ".jsonl", ".ipynb", ".ris", ".bib")
 )
-"""Formats that are text: what is written in a file of one of them decides nothing."""
+"""Text formats, where the content decides nothing."""
 _SHEETS = frozenset((".xls", ".xlsx", ".xlsm", ".xlsb", ".ods"))
 _STARTS = {b"{\\rtf": ".rtf", b"PAR1": ".parquet", b"%PDF-": ".pdf"}
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
@@ -21,13 +21,13 @@ _PARTS = {
     b"xl/workbook": ".xlsx",
     b"ppt/presentation": ".pptx",
 }
-"""Names that are not packed, in the order in which they are looked for."""
+"""Unpacked names, in the order of look-up."""
 _STREAMS = {"EncryptedPackage": "", "WordDocument": ".doc", "Workbook": ".xls", "PowerPoint Document": ".ppt"}
 _HEAD, _TAIL, _PAGE = 100, 2**16, 1_000
 
 
 def kind(data: bytes, suffix: str) -> str:
-    """Return the suffix of the format that a file has; its own if the content does not show another."""
+    """Return the suffix of a file's format; its own unless the content shows another."""
     suffix = suffix.lower()
     if data.startswith(_ZIP):
         names = data[:_HEAD], data[-_TAIL:]

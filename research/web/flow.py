@@ -1,4 +1,4 @@
-"""The text that a page of html shows, block by block: for chapters and messages, and to see what an article lost."""
+"""The text shown by an html page, block by block: for chapters and messages, and to restore blocks lost by an article."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _INLINE = frozenset(
     "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd label mark math q rb ruby s samp small span strike strong "
     "sub sup time tt u var wbr mi mn mo mrow msup msub mfrac mtext semantics tspan acronym nobr input output".split()
 )
-"""Every other element begins a block, so the text of an unknown one is not glued to what is before it."""
+"""Every other element begins a block, so the text of unknown ones is not joined to the text before."""
 _MARGINS = frozenset("nav footer aside form button dialog menu select textarea fieldset".split())
 _ROLES = frozenset("navigation banner contentinfo complementary search dialog alertdialog menu menubar toolbar".split())
 _NO_DISPLAY = re.compile(r"(?:^|;)\s{0,9}(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden)", re.I)
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _NAMED = HEADINGS | {"li", "tr"}
 _RAISED = re.compile(r"</?su[bp]>|(?=[²³¹⁰-₎])|(?<=[²³¹⁰-₎])")
-"""Where a raised or lowered character begins or ends: 10⁶ is two words, and not 106."""
+"""Start or end of a raised or lowered character: 10⁶ is two words, not 106."""
 _DEEP = 150
 _ROW = 2_000
 """Longest row of a table, in characters; a longer one is the layout of a page."""
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+")
 _NEAR = 12
-"""Words around the end of the last block that was found among which one of a word or two is looked for."""
+"""Words around the end of the last found block searched for a block of one or two words."""
 _MOSTLY = 0.5
-"""Share of a block's words that an article has if it has the block."""
+"""Least share of a block's words in an article that has the block."""
 
 
 class Block(Struct, frozen=True):
@@ -47,11 +47,11 @@ class Block(Struct, frozen=True):
     text: str
     tag: str = ""
     bare: str = ""
-    """Its text without that of its links."""
+    """Its text without its links."""
     margin: bool = False
     """In a menu, a form, the foot of the page or the like."""
     pictures: int = 0
-    """How many pictures after it, or before the first block, show what the page does not say."""
+    """Number of undescribed pictures after it, or before the first block."""
 
     def markdown(self) -> str:
         """Return the block as a line of Markdown."""
@@ -70,7 +70,7 @@ def markdown(found: Iterable[Block]) -> str:
 
 
 def blocks(root: _Element) -> list[Block]:
-    """Return what is shown of an element."""
+    """Return the visible parts of an element."""
     from lxml import etree
 
     etree.strip_tags(root, etree.Comment, etree.ProcessingInstruction)
@@ -93,7 +93,7 @@ class _Walk:
 
     @property
     def pictures(self) -> int:
-        """How many pictures show what the page does not say."""
+        """Number of pictures that the page does not describe."""
         return self._pictures + sum(each.pictures for each in self._found)
 
     def _walk(self, element: _Element, around: _Around) -> None:
@@ -149,11 +149,11 @@ class _Walk:
 
 
 class _Around(Struct, frozen=True):
-    """What the text of an element is in."""
+    """The context of an element's text."""
 
     tag: str = ""
     link: str = ""
-    """Where it leads; `#` if that is not said."""
+    """Its address; `#` if it has none."""
     raised: bool = False
     margin: bool = False
     depth: int = 0
@@ -176,7 +176,7 @@ def _before(element: _Element, name: str) -> str:
 def _is_unseen(element: _Element) -> bool:
     name = name_of(element)
     if name == "template":
-        return element.get("shadowrootmode") is None  # a component that is shown
+        return element.get("shadowrootmode") is None  # a visible component
     return (
         name in _UNSEEN
         or element.get("hidden") is not None
@@ -187,24 +187,24 @@ def _is_unseen(element: _Element) -> bool:
 
 
 def _is_row(row: _Element) -> bool:
-    """Return whether a row has cells of a table and not the layout of a page."""
+    """Return whether a row has cells of a table, not of a page's layout."""
     return next(row.iter("table"), None) is None and len("".join(map(str, row.itertext()))) <= _ROW
 
 
 class Completed(Struct, frozen=True):
-    """An article with the blocks that it lost."""
+    """An article with its lost blocks."""
 
     text: str
     beside: int
-    """How many characters beside it are left out."""
+    """Characters left out beside it."""
     pictures: int
-    """How many of its pictures show what the page does not say."""
+    """Number of its pictures that the page does not describe."""
 
 
 def completed(article: str, found: Sequence[Block]) -> Completed:
-    """Return an article with the blocks that it lost.
+    """Return an article with its lost blocks.
 
-    What is between its first and its last block belongs to it, except menus, forms and links.
+    All blocks between its first and last belong to it, except menus, forms and links.
     """
     lines = article.split("\n")
     said = _Words(lines)
@@ -213,7 +213,7 @@ def completed(article: str, found: Sequence[Block]) -> Completed:
     if not kept:
         return Completed(article, 0, 0)
     shown = sum(each.pictures for each in found[max(0, kept[0] - 1) : kept[-1] + 1])
-    if len(lines) < len(kept):  # nothing but words was found: 3 × 10⁶ is 3 × 106 there
+    if len(lines) < len(kept):  # only words were found: 3 × 10⁶ is 3 × 106 there
         margins = sum(len(each.bare) for each in found if each.margin)
         return Completed(markdown(block for block in found if not block.margin), margins, shown)
     after: dict[int, list[Block]] = defaultdict(list)
@@ -236,13 +236,13 @@ def completed(article: str, found: Sequence[Block]) -> Completed:
 
 
 def _in_place_of(line: str, block: Block) -> str:
-    """Return a whole block in place of a line that has most of it, with the line's mark."""
+    """Return a whole block to replace a line with most of it, keeping the line's mark."""
     mark = re.match(r"\s{0,40}(?:[-*+>]|#{1,6}|\d{1,3}\.)\s", line)
     return (mark[0] if mark else "") + block.text
 
 
 class _Place(Struct, frozen=True):
-    """Where an article has the words of a block."""
+    """The place of a block's words in an article."""
 
     share: float
     length: int
@@ -253,7 +253,7 @@ class _Place(Struct, frozen=True):
 
 
 class _Words:
-    """The words of an article, by the three that begin there."""
+    """The words of an article, indexed by triples."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         at_line = [(word, at) for at, line in enumerate(lines) for word in words(line)]
@@ -266,7 +266,7 @@ class _Words:
         self._next = 0
 
     def place(self, block: Block) -> _Place:
-        """Return where the words of the next block are; blocks come in the order of the page, and links may be missing."""
+        """Return where the next block's words are; blocks come in page order, and links may be missing."""
         found = self._place(words(block.text))
         if found.share < 1 and block.bare and block.bare != block.text:
             found = max(found, self._place(words(block.bare)), key=lambda each: each.share)
@@ -301,5 +301,5 @@ class _Words:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, by which two versions of it are compared."""
+    """Return the words of a text, for comparing two versions."""
     return _TOKEN.findall(unicodedata.normalize("NFKC", _RAISED.sub(" ", text)).lower())

@@ -44,7 +44,7 @@ Refuse = Callable[[str], Exception]
 
 
 class Content(Struct, frozen=True):
-    """What was read of a file."""
+    """The parts read of a file."""
 
     title: str
     text: str
@@ -59,7 +59,7 @@ def read(
 ) -> Content:
     """Read a file of one of `SUFFIXES`.
 
-    `refuse` makes the error for a reason that the user reads; `page_text` and `attached` read the parts of a message.
+    `refuse` makes the error for a reason shown to the user; `page_text` and `attached` read the parts of a message.
     """
     title, tables, csl, notes = "", list[Table](), dict[str, Any](), tuple[str, ...]()
     match suffix:
@@ -93,7 +93,7 @@ def read(
 
 
 def _records(data: bytes, suffix: str, refuse: Refuse) -> tuple[list[Part], list[Table]]:
-    """Return a list of flat objects as a table, anything else as it is written."""
+    """Return a list of flat objects as a table, anything else as written."""
     text = charsets.decoded(data)
     if text is None:
         raise refuse("is not text; save it as text in UTF-8")

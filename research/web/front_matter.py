@@ -1,4 +1,4 @@
-"""The title and the front matter of a Markdown file: fields between lines of dashes or plus signs, which are not its text."""
+"""The title and the front matter of a Markdown file: fields between lines of dashes or plus signs, not part of its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FIELDS = {
 }
 """A field of YAML, and one of TOML."""
 _HEADING_IN = 20_000
-"""Characters in which the first heading is looked for."""
+"""Characters searched for the first heading."""
 
 
 def split(text: str) -> tuple[str, str]:
@@ -30,7 +30,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _fields(front: str, form: re.Pattern[str]) -> dict[str, list[str]]:
-    """Return the values of each field; empty if the lines are not fields, but text between two rules."""
+    """Return the values of each field; empty if the lines are text between two rules, not fields."""
     fields: dict[str, list[str]] = {}
     values: list[str] | None = None
     for line in front.splitlines():

@@ -26,7 +26,7 @@ from research.web.table import (
 )
 
 _HEAD_ROWS = 30
-"""Rows at the top among which the header is looked for."""
+"""Rows at the top searched for the header."""
 _UNIT = re.compile(r"^(?P<name>.*\S)\s*[(\[（【](?P<unit>[^()\[\]（）【】]{1,30})[)\]）】]$")
 _TRAILING = re.compile(
     r"(?:, ?|\sin\s|[\s_-])(?P<unit>%|[$€£¥]|(?P<code>(?i:USD|EUR|GBP|CNY|RMB|JPY|CHF))(?: ?(?:k|m|bn|million|billion))?|"
@@ -49,9 +49,9 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 _SUMS = 0.005
-"""How far a total may be from the sum of its column, as a share: figures are rounded."""
+"""Relative tolerance of a total against its column's sum: figures are rounded."""
 _FIGURES = 0.9
-"""The share of figures among the cells of a column of figures, if it has many; the others are remarks."""
+"""Least share of figures in a long column of figures; its other cells are remarks."""
 _MANY = 20
 _TITLE = 200
 
@@ -65,7 +65,7 @@ class _Grid(Struct, frozen=True):
 
 
 class _Typed(Struct, frozen=True):
-    """The values of a column, and the positions of cells that are none."""
+    """The values of a column, and the positions of cells without one."""
 
     type: ColumnType
     values: list[Cell]
@@ -85,7 +85,7 @@ def table(
     """Return the table that these cells contain; None if there are no two rows of two filled cells.
 
     `place` is as in `Table.place`; `row` and `column` are the numbers of the first cell in the file, from 1.  `mark` is
-    the decimal mark where the figures do not show it.  Dates are given as texts.  Cells may be of any type already.
+    the decimal mark if the figures do not show it. Dates are given as texts; other cells may have any type.
     """
     found = _trimmed(cells, row, column)
     if found is None:
@@ -163,7 +163,7 @@ def _filled(row: Sequence[Cell]) -> int:
 
 
 def _first_full_row(rows: Sequence[Sequence[Cell]]) -> int:
-    """Return where the header or the data begins: titles above have fewer cells than the rows below."""
+    """Return where the header or data begins: titles above have fewer cells than the rows below."""
     counts = sorted(_filled(row) for row in rows)
     usual = counts[len(counts) // 2]
     for at, row in enumerate(rows[:_HEAD_ROWS]):
@@ -173,7 +173,7 @@ def _first_full_row(rows: Sequence[Sequence[Cell]]) -> int:
 
 
 def _groups(above: Sequence[Cell], row: Sequence[Cell]) -> bool:
-    """Return whether a row with fewer cells names groups of the columns that the next row names."""
+    """Return whether a row with fewer cells names groups of the next row's columns."""
     return _grouping(above) and not any(_is_figure(each) and not _YEAR.fullmatch(str(each)) for each in row)
 
 
@@ -205,7 +205,7 @@ def _mostly(rows: Sequence[Sequence[Cell]], column: int) -> bool:
 
 
 def _is_year_head(rows: Sequence[Sequence[Cell]], column: int) -> bool:
-    """Return whether the first cell is a year that heads figures which are no years."""
+    """Return whether the first cell is a year that heads figures other than years."""
     head = rows[0][column]
     if head is None or not _YEAR.fullmatch(str(head)):
         return head is not None and _is_named_year(str(head), rows[0], [row[column] for row in rows[1 : 1 + _MANY]])
@@ -215,7 +215,7 @@ def _is_year_head(rows: Sequence[Sequence[Cell]], column: int) -> bool:
 
 
 def _is_named_year(head: str, heads: Sequence[Cell], below: Sequence[Cell]) -> bool:
-    """Return whether a head is a year, or one of several numbers, with words that are no unit of the figures below.
+    """Return whether a head is a year or one of several numbers, with words that are not a unit of the figures below.
 
     `2023 sales`, `FTE 2023`, `2023年订单`; 1月, 2月, 3月.
     """
@@ -227,13 +227,13 @@ def _is_named_year(head: str, heads: Sequence[Cell], below: Sequence[Cell]) -> b
 
 
 def _grouping(row: Sequence[Cell]) -> bool:
-    """Return whether a row names groups of columns: blank, or the same, in neighbours, as merged cells are saved."""
+    """Return whether a row names groups of columns: neighbours are blank or equal, as merged cells are saved."""
     pairs = list(zip(row[1:], row[2:], strict=False))
     return any(one is not None and (other is None or other == one) for one, other in pairs)
 
 
 def _names(rows: Sequence[Sequence[Cell]], across: Sequence[int]) -> list[tuple[str, str]]:
-    """Return the name and the unit of each column; names that repeat get a number."""
+    """Return the name and the unit of each column; repeated names get a number."""
     found = []
     group: Cell = None
     for i, at in enumerate(across):
@@ -351,7 +351,7 @@ def _left_out(names: Sequence[tuple[str, str]], row: Sequence[Cell], number: int
 
 
 def _without_subtotals(found: Table) -> Table:
-    """Leave out rows that add up rows above them: an aggregate would count them twice."""
+    """Leave out rows that add up rows above: an aggregate would count them twice."""
     kept, notes = [], []
     names = [(column.name, column.unit) for column in found.columns]
     for at, row in enumerate(found.rows):
@@ -370,7 +370,7 @@ def _without_subtotals(found: Table) -> Table:
 
 
 def _adds_up(found: Table, at: int) -> bool:
-    """Return whether a figure of this row is the sum of the figures above it, back to some row."""
+    """Return whether a figure of this row is the sum of figures directly above it."""
     for i, column in enumerate(found.columns):
         value = found.rows[at][i]
         if column.type != "number" or not isinstance(value, int | float) or not value:

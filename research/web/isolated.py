@@ -25,7 +25,7 @@ FILE_S = 120.0
 """Seconds for a file of a folder; books of some thousand pages take one minute."""
 
 PROBE = "probe"
-"""In place of a suffix: try what a sealed process may not do."""
+"""In place of a suffix: try what a sealed process must not do."""
 
 _processes = WarmProcesses("research.web.reader_process")
 
@@ -48,7 +48,7 @@ def read_isolated(
     """
     readers.check(name, suffix, len(data))
     try:
-        kind = file_types.kind(data, suffix)  # a process is prepared for one format before it is sealed
+        kind = file_types.kind(data, suffix)  # a process is prepared for one format before its seal
         kind += linked.MARK if links and kind in linked.SUFFIXES else ""
         kind += scans.MARK if kind == ".pdf" and scans.program() else ""
         until = time.monotonic() + timeout_s
@@ -70,14 +70,14 @@ def read_isolated(
 
 
 def load(path: Path, folder: Path | None = None) -> bytes:
-    """Return the content of a regular file of a folder (None: its own); what is not in it, a pipe or a device is not read.
+    """Return the content of a regular file of a folder (None: its own); refuse files outside it, pipes and devices.
 
     Raises `UnreadableFile`.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # opening a device may already do something
             raise UnreadableFile(path, "is not a regular file")
-        # The file may be exchanged meanwhile: a pipe would block, and a device may have no end.
+        # The file may be swapped meanwhile: a pipe would block, and a device may have no end.
         with os.fdopen(open_beneath(folder or path.parent, path), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
@@ -97,7 +97,7 @@ def read_file(path: Path, data: bytes | None = None) -> FileText:
     """
     data = load(path) if data is None else data
     try:
-        if sys.platform == "win32":  # no process can be confined there
+        if sys.platform == "win32":  # processes cannot be confined there
             return readers.read_bytes(data, path.suffix, path.stem)
         return read_isolated(data, path.suffix, path.stem, timeout_s=FILE_S)
     except UnreadableFile as error:
@@ -106,7 +106,7 @@ def read_file(path: Path, data: bytes | None = None) -> FileText:
 
 @cache
 def problem() -> str:
-    """Return what a reader process may do although it is sealed, or why it cannot be sealed; empty if nothing is wrong."""
+    """Return what a reader process may do despite its seal, or why it cannot be sealed; empty if all is well."""
     try:
         return decoding.decode(_processes.run(b"", PROBE, "", timeout_s=10.0), str)
     except (OSError, ValueError) as error:

@@ -18,7 +18,7 @@ from research.web.throttling import AttemptError
 
 _NAME = "Jina Reader"
 _HEADERS = {
-    "X-Timeout": "8",  # seconds; the service then returns what a slow page shows so far, before our own time-out
+    "X-Timeout": "8",  # seconds; the service then returns a slow page's text so far, before our time-out
     "X-With-Links-Summary": "true",
     "X-Retain-Images": "none",
 }
@@ -31,7 +31,7 @@ class _Data(Struct, frozen=True, rename={"published": "publishedTime"}):
     links: dict[str, str] | list[tuple[str, str]] = {}
     """Text and url of each link; the service sends either form."""
     warning: str | None = None
-    """For example that the site answered with an error."""
+    """A warning, for example that the site answered with an error."""
 
 
 class _Envelope(Struct, frozen=True):
@@ -92,7 +92,7 @@ class JinaReader:
 
 
 def _explain(response: ErrorResponse) -> AttemptError | None:
-    """Return the error for a status that has a meaning of its own at this service; None for any other status."""
+    """Return the error for a status with a special meaning at this service; None for others."""
     match response.status:
         case 402:
             return AttemptError(

@@ -1,4 +1,4 @@
-"""Read a report with what it cites: html, docx and pdf as Markdown that keeps links, footnotes and superscripts.
+"""Read a report with its citations: html, docx and pdf as Markdown with links, footnotes and superscripts.
 
 `readers` drops these, because a source is read for its words.  Runs in the sealed process of `research.web.isolated`.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 MARK = "+links"
-"""Follows the suffix of a file that is read here."""
+"""Follows the suffix of a file read here."""
 SUFFIXES = (".html", ".htm", ".docx", ".pdf")
 
 _SKIPPED = frozenset("script style template noscript nav aside form button svg iframe head select".split())
@@ -30,7 +30,7 @@ _BLOCKS = frozenset(
     "p div section article main body header footer blockquote pre figure figcaption dl dt dd ul ol".split()
 )
 _DEEPEST = 200
-"""Levels of elements that are read; deeper ones are read as plain text."""
+"""Levels of elements read as Markdown; deeper ones are plain text."""
 _LONGEST_URL = 2_000
 
 
@@ -72,7 +72,7 @@ def tidy(text: str) -> str:
 
 
 def _markdown(element: HtmlElement, depth: int = 0) -> Iterator[str]:
-    """Yield the Markdown of what an element contains."""
+    """Yield the Markdown of an element's content."""
     if depth > _DEEPEST:
         yield _spaced(element.text_content())
         return
@@ -112,7 +112,7 @@ def _element(element: HtmlElement, depth: int, prefix: str) -> Iterator[str]:
 
 
 def _link(element: HtmlElement, inside: str) -> str:
-    """Return a link as Markdown; one to a place of the same page keeps its words only, and one back to the text nothing."""
+    """Return a link as Markdown; one within the page keeps only its words, and one back to the text nothing."""
     target, words = (element.get("href") or "").strip(), one_line(inside)
     if words in ("↩", "↩︎", "^", "↑"):
         return ""
@@ -138,7 +138,7 @@ def _spaced(text: str) -> str:
 
 
 def page() -> bytes:
-    """Return a small page, a document and a file that make the parsers load what they load at the first use."""
+    """Return a small page that makes the parsers load everything they load lazily."""
     return b"<html><body><h1>A</h1><p>B<sup>1</sup> <a href='https://a.b/c'>c</a></p><table><tr><td>1</td></tr></table>"
 
 

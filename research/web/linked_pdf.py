@@ -22,12 +22,12 @@ _ENDS = re.compile(
 )
 _URL_TAIL = re.compile(r"https?://[^\s<>)\]]*$|\bdoi:\s?10\.\S*$|\b10\.\d{4,9}/\S*$")
 _SAME_LINK = re.compile(r"(\[[^\[\]]{0,300})\]\(([^)\s]{0,2000})\) ?\[([^\[\]]{0,300})\]\(\2\)")
-"""Two halves of a link that goes over the end of a line."""
+"""Two halves of a link broken at a line's end."""
 _PAGE_NUMBER = re.compile(r"(?:page )?\d{1,4}(?:\s{0,9}/\s{0,9}\d{1,4})?", re.I)
 _APART = 1.2
-"""Between paragraphs is at least that many times the space between lines."""
+"""Least space between paragraphs, as a multiple of that between lines."""
 _SMALL = 0.85
-"""Share of the size of the body's letters up to which digits count as raised."""
+"""Largest size of raised digits, as a share of the body's letters."""
 _HEADING = 1.12
 _MOST_LINKS = 400
 
@@ -40,7 +40,7 @@ class _Piece(Struct):
 
 
 class Line(Struct, frozen=True):
-    """A line of a page, and its height on it; None if that is unknown."""
+    """A line of a page, and its height there; None if unknown."""
 
     text: str
     y: float | None = None
@@ -136,7 +136,7 @@ def _target(piece: _Piece, targets: Sequence[_Target]) -> _Target | None:
 
 
 def _with_rest(lines: list[Line], rest: Sequence[_Target]) -> list[Line]:
-    """Return the lines, and at their end the links whose words are unknown, so that none is lost."""
+    """Return the lines, then the links whose words are unknown, so that none is lost."""
     text = "\n".join(line.text for line in lines)
     return [*lines, *(Line(f"<{each.url}>") for each in dict.fromkeys(rest) if each.url not in text)]
 
@@ -153,7 +153,7 @@ def joined(lines: Sequence[Line], body: float) -> str:
     for line in lines:
         plain = line.text.strip()
         drop = above - line.y if above is not None and line.y is not None else 0.0
-        if step and found and not found[-1].startswith("# "):  # at the top of a page, by how the last one ended
+        if step and found and not found[-1].startswith("# "):  # at the top of a page, by the end of the previous one
             open_ = drop <= step * _APART if drop > 0 else not (_ENDS.search(found[-1]) or _URL_TAIL.search(found[-1]))
         heading = plain.startswith("# ")
         if open_ and found and not heading and not _ENTRY.match(plain):

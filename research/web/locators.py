@@ -1,4 +1,4 @@
-"""The places in a file that a citation names: `report.pdf › page 3`, `sales.xlsx › Q3 › B7:D9`."""
+"""Places in a file, as named in citations: `report.pdf › page 3`, `sales.xlsx › Q3 › B7:D9`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_PLACES = 20_000
 MARGINS = "left out, as menus, forms and margins of the page: "
 _NAME = 120
 _ROW = re.compile(r"^[^\w\n]{0,20}\|? ?(\d{1,9}) \|", re.M)
-"""The number of a table's row, in a line of `table_text.as_text`, perhaps cut at its start."""
+"""The number of a table's row, in a line of `table_text.as_text`, perhaps with its start cut off."""
 
 
 class Place(Struct, frozen=True, omit_defaults=True):
@@ -49,7 +49,7 @@ class Part(Struct, frozen=True):
 
 
 def joined(parts: Iterable[Part]) -> tuple[str, tuple[Place, ...]]:
-    """Return the text of all parts that have some, and where each of them begins."""
+    """Return the text of all nonempty parts, and where each begins."""
     texts, places, at = [], [], 0
     for part in parts:
         if text := part.text.strip():
@@ -60,7 +60,7 @@ def joined(parts: Iterable[Part]) -> tuple[str, tuple[Place, ...]]:
 
 
 def left_out(counted: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the note that says how many comments, pictures and the like of a file were not read.
+    """Return the note on how many comments, pictures and the like of a file were not read.
 
     >>> left_out({"picture": 2, "comment": 1})
     ('not read, because only the text that is shown is: 1 comment, 2 pictures',)
@@ -70,7 +70,7 @@ def left_out(counted: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def told(notes: Iterable[str]) -> tuple[str, ...]:
-    """Return the notes on a source that its readers are told: that a page has menus is not among them."""
+    """Return a source's notes for its readers, without those on a page's menus."""
     return tuple(note for note in notes if not note.startswith(MARGINS))
 
 
@@ -87,7 +87,7 @@ def columns_of(table: Table) -> str:
 
 
 def limited(places: Sequence[Place]) -> tuple[Place, ...]:
-    """Return the places within the limits, in order, whoever made them."""
+    """Return the places within the limits, in order: parsers are not trusted."""
     kept = [
         Place(max(0, each.start), clip(one_line(each.name), _NAME), each.columns[:20]) for each in places[:MAX_PLACES]
     ]

@@ -27,7 +27,7 @@ Attached = Callable[[bytes, str, str], tuple[list[Part], list[Table]]]
 def message(
     data: bytes, page_text: Callable[[bytes, str], str], attached: Attached, refuse: Callable[[str], Exception]
 ) -> tuple[str, list[Part], list[Table], dict[str, Any], tuple[str, ...]]:
-    """Return the subject of a message, its parts, their tables, its data as CSL, and what was left out."""
+    """Return the subject of a message, its parts, their tables, its CSL data, and what was left out."""
     reader = _Reader(page_text, attached)
     try:
         mail = message_from_bytes(data)
@@ -66,7 +66,7 @@ class _Reader:
             self.read(each, f"message {_header(each, 'Subject')}".strip())
 
     def _texts(self, part: Message, inner: list[Message]) -> Iterator[str]:
-        """Yield what a part of a message shows; attachments and inner messages are kept apart."""
+        """Yield the visible parts of a message; attachments and inner messages are kept apart."""
         self._read += 1
         kind, under = part.get_content_type(), part.get_payload()
         if self._read > _PARTS:
@@ -103,7 +103,7 @@ class _Reader:
 
 
 def _fullest(versions: Sequence[str]) -> str:
-    """Return the version of a text that has words that the others lack: many mails say little without html."""
+    """Return the version of a text with words that earlier ones lack: many mails say little without html."""
     best = ""
     for each in versions:
         best = each if set(flow.words(each)) - set(flow.words(best)) else best
@@ -119,7 +119,7 @@ def _header(mail: Message, name: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """Return a header without its encoded words; only the charsets of the web are used."""
+    """Return a header with its encoded words decoded; only web charsets are used."""
     try:
         pieces = decode_header(text[:_HEADER])
     except (HeaderParseError, ValueError):

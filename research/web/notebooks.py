@@ -15,9 +15,9 @@ from research.web.locators import Part
 
 _Lines = str | list[str]
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m")
-"""What a terminal turns into colours."""
+"""Terminal colour codes."""
 _PLAIN = ("text/markdown", "text/plain", "text/latex", "application/json")
-"""Kinds of a result that are text, the fullest first; Jupyter writes the same result in several."""
+"""Text formats of a result, the fullest first; Jupyter writes a result in several."""
 
 
 class _Output(Struct):
@@ -39,7 +39,7 @@ class _Notebook(Struct):
 
 
 def notebook(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list[Part], tuple[str, ...]]:
-    """Return the title of a notebook, its cells, and what of it was not read."""
+    """Return a notebook's title, its cells, and what was not read."""
     text = charsets.decoded(data)
     try:
         cells = decoding.decode(text or "", _Notebook).cells
@@ -54,7 +54,7 @@ def notebook(data: bytes, refuse: Callable[[str], Exception]) -> tuple[str, list
 
 
 def _said(cell: _Cell, left_out: Counter[str]) -> Iterator[str]:
-    """Yield what a cell says, and count what it shows otherwise."""
+    """Yield a cell's text, and count its other outputs."""
     left_out["picture"] += len(cell.attachments)
     yield _joined(cell.source).strip()
     for output in cell.outputs:
@@ -62,7 +62,7 @@ def _said(cell: _Cell, left_out: Counter[str]) -> Iterator[str]:
         pictured = any(kind.startswith("image/") for kind in output.data)
         left_out["picture"] += pictured
         failed = f"{output.ename}: {output.evalue}" if output.ename else ""
-        # Beside a picture, the text only names the object that was drawn.
+        # Beside a picture, the text only names the drawn object.
         for text in (output.text, "" if pictured else shown, failed):
             if said := _COLOURS.sub("", _joined(text)).strip():
                 yield said

@@ -1,6 +1,6 @@
-"""Read the formats of OpenDocument: texts (odt), presentations (odp), and what a spreadsheet (ods) shows beside its cells.
+"""Read the formats of OpenDocument: texts (odt), presentations (odp), and the parts of a spreadsheet (ods) beside its cells.
 
-Every element that is not known to be hidden is walked through, so a wrapper that is new keeps its text.
+Every element not known to be hidden is walked through, so new wrappers keep their text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _tag(name: str) -> str:
 
 
 _DESCRIPTION = _tag("svg:desc")
-"""What the author says that a picture or a shape shows."""
+"""The author's description of a picture or shape."""
 _PARAGRAPHS = (_tag("text:p"), _tag("text:h"))
 _SKIPPED = frozenset(
     map(
@@ -50,7 +50,7 @@ _SKIPPED = frozenset(
     )
 )
 _ATTACHED = frozenset(map(_tag, ("draw:text-box", "draw:custom-shape", "draw:rect", "draw:ellipse", "table:table")))
-"""What is a block of its own although it is anchored in a paragraph."""
+"""Separate blocks, although anchored in a paragraph."""
 _LEFT_OUT = {
     _tag("office:annotation"): "comment",
     _tag("draw:image"): "picture",
@@ -61,9 +61,9 @@ _CHARACTERS = {_tag("text:tab"): "\t", _tag("text:line-break"): "\n"}
 _DRAW = _SPACES["draw"]
 _CONTENT, _STYLES, _META, _MANIFEST = "content.xml", "styles.xml", "meta.xml", "META-INF/manifest.xml"
 _REPEATED = 10_000
-"""Most rows that one row of shares stands for."""
+"""Most repetitions of a row of shares."""
 _PARSED = 40_000_000
-"""Longest content of a spreadsheet that is parsed once more, for what is beside its cells."""
+"""Largest spreadsheet parsed a second time, for text beside its cells."""
 _HEADS = tuple(_tag(f"style:{kind}{side}") for kind in ("header", "footer") for side in ("", "-left", "-first"))
 
 
@@ -89,7 +89,7 @@ def document(
 
 
 def beside(package: Package) -> Beside:
-    """Return what an ods file shows beside its cells.  Raises one of `BROKEN`."""
+    """Return the visible text of an ods file beside its cells.  Raises one of `BROKEN`."""
     found = Beside()
     if package.size(_CONTENT) > _PARSED:
         return found
@@ -114,7 +114,7 @@ def beside(package: Package) -> Beside:
 
 
 def _shares(sheet: _Element) -> Iterator[tuple[int, int]]:
-    """Yield the row and column of each cell that is shown as a share."""
+    """Yield the row and column of each cell shown as a share."""
     down = 1
     for row in sheet.iter(_tag("table:table-row")):
         shares, across = list[int](), 1
@@ -155,10 +155,10 @@ class _Reader:
         self.tables: list[Table] = []
         self.left_out: Counter[str] = Counter()
         self._after: list[str] = []
-        """Text boxes and notes of the paragraph that is being read; they follow it."""
+        """Text boxes and notes of the current paragraph; they follow it."""
 
     def blocks(self, element: _Element, place: str = "") -> Iterator[str]:
-        """Yield the paragraphs and tables of an element as Markdown; what is attached to one follows it."""
+        """Yield the paragraphs and tables of an element as Markdown; attachments follow it."""
         for child in element.iterchildren():
             if child.tag in _PARAGRAPHS:
                 around, self._after = self._after, []

@@ -1,4 +1,4 @@
-"""Open zip packages of strangers (xlsx, ods, pptx, epub): bombs, passwords and damage are found before anything is parsed."""
+"""Open untrusted zip packages (xlsx, ods, pptx, epub): find bombs, passwords and damage before parsing."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ BROKEN = (
     TypeError,
     ValueError,
 )
-"""What packages with wrong or missing parts raise, lxml's errors (which are SyntaxErrors) included."""
+"""Errors from packages with wrong or missing parts, including lxml's (which are SyntaxErrors)."""
 
 
 class Package:
-    """The parts of a zip file.  `Refuse` makes the error for a reason that the user reads."""
+    """The parts of a zip file.  `Refuse` makes the error for a reason shown to the user."""
 
     def __init__(self, data: bytes, refuse: Callable[[str], Exception]) -> None:
         self._refuse = refuse
@@ -68,7 +68,7 @@ class Package:
         return data
 
     def size(self, name: str) -> int:
-        """Return the size of a part as its head says; 0 if it is missing."""
+        """Return the size of a part by its header; 0 if missing."""
         return self._zip.getinfo(name).file_size if name in self.names else 0
 
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
@@ -80,7 +80,7 @@ class Package:
                 yield piece
 
     def xml(self, name: str) -> _Element:
-        """Return the root of an XML part; entities are not expanded, and what repeats another element is left out."""
+        """Return the root of an XML part; entities are not expanded, and repeated elements are left out."""
         from lxml import etree
 
         root = etree.fromstring(self.read(name), etree.XMLParser(resolve_entities=False, no_network=True, recover=True))
@@ -88,7 +88,7 @@ class Package:
         return root
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
-        """Return the kind and the name of each part that a part of an Office file refers to, by its id."""
+        """Return kind and name of each part that a part of an Office file refers to, by id."""
         rels = join(dirname(name), "_rels", f"{name.rpartition('/')[2]}.rels")
         if rels not in self.names:
             return {}
@@ -100,7 +100,7 @@ class Package:
 
 
 def transitional(data: bytes, refuse: Callable[[str], Exception]) -> bytes:
-    """Return an Office file with the names that most programs write; some write the strict ones of the standard.
+    """Return an Office file with the usual names; some programs write the standard's strict ones.
 
     Finds bombs, passwords and damage as `Package` does.
     """
@@ -119,5 +119,5 @@ def transitional(data: bytes, refuse: Callable[[str], Exception]) -> bytes:
 
 
 def resolved(name: str, target: str) -> str:
-    """Return the name of the part that a part refers to."""
+    """Return the name of the part that another refers to."""
     return target.lstrip("/") if target.startswith("/") else normpath(join(dirname(name), target))

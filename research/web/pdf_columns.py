@@ -1,4 +1,4 @@
-"""Columns of prose in a pdf whose text is written row by row, across the columns: each is read from its top to its bottom."""
+"""Columns of prose in a pdf whose text is written row by row, across the columns: each is read top to bottom."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _LINES = 5
 _CHARACTERS = 12
 """Fewest characters of a line of prose, on average; an ideograph is two wide."""
 _FULL, _WRAPPED, _PERHAPS = 0.88, 0.65, 0.4
-"""Share of a column from which a line is full, and shares of full lines from which a column is prose, and may be."""
+"""Least share of a column that a full line fills; least shares of full lines in surely and possibly prose."""
 _ALIGNED = 0.5
-"""Share of the beginnings in a column that are beside one of another column, from which they are rows of a table."""
+"""Least share of a column's beginnings beside another column's that makes them rows of a table."""
 _SAME = 3.0
-"""Distance within which two texts are at the same place, in points."""
+"""Largest distance of texts at the same place, in points."""
 _EXACT = 1.0
 """The same for two lines of one column."""
 _APART = 1.6
-"""Distance to the line before from which a line begins something else, in usual distances."""
+"""Least distance to the previous line for a new beginning, in usual distances."""
 
 
 _SHOWS = frozenset((b"Tj", b"TJ", b"'", b'"'))
@@ -55,20 +55,20 @@ _Rows = list[list[list[_Piece]]]
 
 
 class Starts:
-    """Where the texts of a page begin, as far as it shows whether there may be columns.
+    """Where the texts of a page begin, which shows whether there may be columns.
 
-    Saves pages that have none, which are most, from being read a second time.
+    Saves a second reading of pages without columns, which are most.
     """
 
     def __init__(self) -> None:
         self._y = 0.0
         self._across = Counter[int]()
-        """How many texts go on with a line, by where they begin."""
+        """Number of texts that continue a line, by where they begin."""
         self._wide = 0
-        """How many texts have a gap as wide as one between columns."""
+        """Number of texts with a gap as wide as between columns."""
 
     def add(self, operator: bytes, operands: Sequence[Any], cm: Sequence[float], tm: Sequence[float]) -> None:
-        """Add an operator of the page's content and where it is executed, as `pypdf` tells its visitors."""
+        """Add an operator of the page's content and its place: a visitor of `pypdf`."""
         if operator not in _SHOWS:
             return
         x, y = tm[4] * cm[0] + tm[5] * cm[2] + cm[4], tm[4] * cm[1] + tm[5] * cm[3] + cm[5]
@@ -80,12 +80,12 @@ class Starts:
 
     @property
     def may_be_columns(self) -> bool:
-        """Whether enough lines go on at the same place, or have a gap."""
+        """Whether enough lines continue at the same place, or have a gap."""
         return max([self._wide, *self._across.values()]) >= _LINES
 
 
 def with_columns(page: PageObject, text: str) -> tuple[str, bool]:
-    """Return a page's text with its columns one after the other, and whether some may be mixed still.
+    """Return a page's text with its columns one after the other, and whether some may still be mixed.
 
     Raises what pypdf raises.
     """
@@ -110,7 +110,7 @@ def with_columns(page: PageObject, text: str) -> tuple[str, bool]:
 
 
 def _lines(page: PageObject) -> list[_Line]:
-    """Return the lines in the order in which they are written: columns that are written one by one share none."""
+    """Return the lines in written order: columns written one by one share none."""
     from pypdf._text_extraction._layout_mode._fixed_width_page import recurse_to_target_op
     from pypdf._text_extraction._layout_mode._text_state_manager import TextStateManager
     from pypdf.generic import ContentStream
@@ -133,7 +133,7 @@ def _lines(page: PageObject) -> list[_Line]:
 
 
 def _regions(lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], _Rows]]:
-    """Yield lines that follow each other and leave the same gaps, whole and by column, if enough of them are beside others."""
+    """Yield consecutive lines with the same gaps, whole and by column, if enough of them are side by side."""
     region: list[_Line] = []
     columns: list[_Span] = []
     for line in [*lines, _Line(0, 0, [])]:
@@ -151,7 +151,7 @@ def _regions(lines: Sequence[_Line]) -> Iterator[tuple[list[_Line], _Rows]]:
 
 
 def _apart(spans: Iterable[_Span], height: float) -> list[_Span]:
-    """Return what these stretches cover; gaps narrower than one between columns count as covered."""
+    """Merge these stretches; gaps narrower than one between columns count as covered."""
     found: list[_Span] = []
     for left, right in sorted(spans):
         if found and left - found[-1][1] < _GUTTER * height:
@@ -162,7 +162,7 @@ def _apart(spans: Iterable[_Span], height: float) -> list[_Span]:
 
 
 def _fits(line: _Line, columns: Sequence[_Span]) -> bool:
-    """Return whether a line begins at each column, however near to it the one before ends."""
+    """Return whether a line begins at each column, however close the previous one ends."""
     edges = [left for left, _ in columns[1:]]
     return all(any(abs(piece.left - edge) < _EXACT for piece in line.pieces) for edge in edges) and not any(
         piece.left < edge - _EXACT and piece.right > edge + _EXACT for piece in line.pieces for edge in edges
@@ -177,7 +177,7 @@ def _by_column(line: _Line, columns: Sequence[_Span]) -> list[list[_Piece]]:
 
 
 def _wrapped(rows: _Rows, column: int) -> float:
-    """Return the share of a column's lines that end where the first word of the next one had no room; 0 if it is no prose."""
+    """Return the share of a column's lines that had no room for the next line's first word; 0 if not prose."""
     texts = [_joined(row[column]) for row in rows if row[column]]
     if len(texts) < _LINES or mean(map(_size, texts)) < _CHARACTERS:
         return 0
@@ -185,7 +185,7 @@ def _wrapped(rows: _Rows, column: int) -> float:
 
 
 def _starts(rows: _Rows, column: int) -> set[int]:
-    """Return the lines where a column begins something: there was room for its first word on the line before."""
+    """Return the lines where a column begins something: its first word would have fitted on the line before."""
     cells = [row[column] for row in rows]
     left = min(piece.left for cell in cells for piece in cell)
     width = max(piece.right for cell in cells for piece in cell) - left
@@ -204,7 +204,7 @@ def _starts(rows: _Rows, column: int) -> set[int]:
 def _cuts(region: Sequence[_Line], rows: _Rows, prose: Sequence[int]) -> tuple[set[int], bool]:
     """Return the lines where all columns of prose begin something, and whether that is certain.
 
-    They do after a gap through all columns, and in the rows of a table, which other columns may show.
+    They do after a gap through all columns, and in table rows, which other columns may reveal.
     """
     steps = [abs(one.y - other.y) for one, other in pairwise(region)]
     apart = {at for at, step in enumerate(steps, 1) if step > _APART * median(steps)}
@@ -227,7 +227,7 @@ def _end(cell: Sequence[_Piece]) -> float:
 
 
 def _joined(pieces: Sequence[_Piece]) -> str:
-    """Return what a line says in a column, with a space where there is one in the text or on the page."""
+    """Return a line's text in a column, with a space where the text or the page has one."""
     text, before = "", None
     for piece in sorted(pieces, key=lambda piece: piece.left):
         wide = (piece.right - piece.left) / max(1, len(piece.text))
@@ -243,6 +243,6 @@ def _size(text: str) -> int:
 
 
 def _replaced(text: str, written: str, ordered: str) -> str | None:
-    """Return the text with what is written, whatever its white space, in this order; None if it says it otherwise."""
+    """Return the text in this written order, ignoring white space; None if it is worded differently."""
     around = around_of(text, "".join(written.split()))
     return f"{around[0].rstrip(' ')}{ordered}{around[1]}" if around else None

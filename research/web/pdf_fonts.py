@@ -8,19 +8,19 @@ from contextlib import suppress
 from typing import Any
 
 _UNICODE = {(0, 3), (0, 4), (0, 6), (3, 1), (3, 10)}
-"""Platforms and encodings of a font's own tables of letters that are Unicode."""
+"""Platforms and encodings of a font's own Unicode tables."""
 _BIGGEST = 20_000_000
 
 
 class Fonts:
-    """Remembers its answers: a font is named by each piece of text."""
+    """Caches its answers: each piece of text names a font."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, bool]] = {}
-        """By the identity of the font, which is kept so that no other gets its identity."""
+        """By the id of the font, which is kept alive so that the id is not reused."""
 
     def is_undecodable(self, font: Any) -> bool:
-        """Return whether a font's codes are the numbers of its glyphs, and it is unknown or wrong which letters these are."""
+        """Return whether a font's codes are glyph numbers whose letters are unknown or wrong."""
         if not font or font.get("/Encoding") not in ("/Identity-H", "/Identity-V"):
             return False
         if id(font) not in self._known:
@@ -35,7 +35,7 @@ def _is_unknown(font: Any) -> bool:
 
 
 def _is_contradicted(font: Any) -> bool:
-    """Return whether the file says of some glyphs that they are other letters than the font itself says.
+    """Return whether the file and the font disagree on the letters of some glyphs.
 
     A font that contradicts most of what the file says has a table without meaning.
     """
@@ -48,7 +48,7 @@ def _is_contradicted(font: Any) -> bool:
 
 
 def _said(font: Any) -> dict[int, str]:
-    """Return the letters and figures of the file's table, by the code of the glyph."""
+    """Return the letters and figures of the file's table, by glyph code."""
     from pypdf._cmap import get_encoding
 
     pairs = ((code, _plain(letter)) for code, letter in get_encoding(font)[1].items() if isinstance(code, str))

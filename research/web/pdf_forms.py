@@ -1,4 +1,4 @@
-"""What a pdf shows beside the text of its pages: the values of forms, notes on the page, and attached files."""
+"""Parts of a pdf beside the text of its pages: the values of forms, notes on the page, and attached files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 _PASSWORD = 1 << 13
 _UNSEEN = 0b100010
-"""Flags of an annotation that is hidden or not shown on the screen."""
+"""Flags of an annotation that is hidden or not shown on screen."""
 _COMMENTS = frozenset(("/Text", "/Highlight", "/Underline", "/StrikeOut", "/Squiggly", "/Caret", "/Ink", "/Stamp"))
 
 
 def lines(page: PageObject, left_out: Counter[str]) -> Iterator[str]:
-    """Yield the values of the form's fields on a page and the text boxes on it; count what is not read."""
+    """Yield the values of the form's fields on a page and the text boxes on it; count unread parts."""
     for each in page.get("/Annots", ()) or ():
         note: Any = each.get_object()
         if note is None or int(note.get("/F", 0)) & _UNSEEN:
@@ -59,7 +59,7 @@ def _field(note: Any) -> Iterator[str]:
 
 
 def _inherited(note: Any, name: str) -> Any:
-    """Return an entry of a field, which may be one of the field that it is a part of."""
+    """Return an entry of a field, perhaps inherited from its parent."""
     for _ in range(32):
         if name in note:
             return note[name]

@@ -1,4 +1,4 @@
-"""What was read of the pages of a pdf, and what is said of those that could not be read."""
+"""The pages read of a pdf, and notes on those that could not be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 10
 
 
 class Page(Struct, frozen=True):
-    """What was read of a page."""
+    """The readable content of a page."""
 
     text: str
     lost: bool = False
@@ -20,15 +20,15 @@ class Page(Struct, frozen=True):
     scanned: bool = False
     """Whether it has no text but a picture."""
     unsure: bool = False
-    """Whether it has a table of which the columns are not known."""
+    """Whether it has a table with unknown columns."""
     mixed: bool = False
     """Whether columns of text may be read across each other."""
     ocr: bool = False
-    """Whether its text was looked for in a picture."""
+    """Whether OCR was run on its picture."""
 
 
 def notes(found: Sequence[Page], advice: str) -> tuple[str, ...]:
-    """Return what was not read of the pages and why; `advice` is how a picture is read."""
+    """Return notes on unread parts of the pages; `advice` says how to read a picture."""
     font = "text left out, because its font does not say, or says falsely, which letters it shows"
     columns = "a table with empty cells, of which the columns are uncertain; compare its figures with the file"
     told = {

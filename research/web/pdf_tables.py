@@ -1,4 +1,4 @@
-"""The rows and columns of a pdf's tables: text in a pdf has places, and an empty cell is only a gap between them."""
+"""The rows and columns of a pdf's tables: text in a pdf is only placed, and an empty cell is just a gap."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _CELL = re.compile(r"\S+(?: \S+)*")
 _FIGURE = re.compile(r"[-+(]?[$€£¥]?\d[\d.,'’ %)]*")
 _NARROW, _USUAL = 40, 25
-"""Longest cell, and longest cell on average, in characters; longer ones are columns of prose."""
+"""Longest cell, and longest mean of cells, in characters; longer ones are columns of prose."""
 _SHORT, _ROWS = 30, 3
 """A page with a table has some lines that are short or have several figures."""
 _HEADS = 3
-"""Most rows at the top whose cells may be over several columns."""
+"""Most rows at the top whose cells may span columns."""
 
 
 class _Cell(Struct, frozen=True):
@@ -35,7 +35,7 @@ Rows = list[list[str]]
 
 
 def with_tables(page: PageObject, text: str) -> tuple[str, bool]:
-    """Return a page's text with its tables as rows of Markdown, and whether the columns of one stay unknown.
+    """Return a page's text with its tables as rows of Markdown, and whether any has unknown columns.
 
     Raises what pypdf raises.
     """
@@ -78,7 +78,7 @@ def _cells(line: str) -> list[_Cell]:
 
 
 def _blocks(lines: Sequence[list[_Cell]]) -> Iterator[list[list[_Cell]]]:
-    """Yield lines that follow each other and have narrow cells, several of them at the top and the bottom."""
+    """Yield consecutive lines with narrow cells, several at the top and the bottom."""
     block: list[list[_Cell]] = []
     for line in [*lines, []]:
         if line and all(len(cell.text) <= _NARROW for cell in line) and (len(line) > 1 or block):
@@ -113,14 +113,14 @@ def _rows(block: Sequence[list[_Cell]]) -> Rows:
 
 
 def around_of(text: str, said: str) -> tuple[str, str] | None:
-    """Return what is before and after the place where a text says this, whatever its white space; None if it does not."""
+    """Return the text before and after these words, ignoring white space; None if it lacks them."""
     at = [position for position, character in enumerate(text) if not character.isspace()]
     found = "".join(text[position] for position in at).find(said)
     return None if found < 0 else (text[: at[found]], text[at[found + len(said) - 1] + 1 :])
 
 
 def _placed(text: str, rows: Rows) -> str | None:
-    """Return the text with the rows in place of the lines that say the same; None if there are none."""
+    """Return the text with the rows replacing the lines of equal content; None if there are none."""
     said = "".join("".join(cell.split()) for row in rows for cell in row)
     around = around_of(text, said)
     if around is None:

@@ -22,8 +22,8 @@ from research.web.pdf_pages import Page
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
 
-# pypdf warns that "broken PDF files might cause other Exceptions" without naming them: these are what objects of the wrong
-# type or incomplete objects raise.
+# pypdf warns that "broken PDF files might cause other Exceptions" without naming them: these come from incomplete
+# objects or objects of the wrong type.
 BROKEN = (
     PyPdfError,
     ArithmeticError,
@@ -41,19 +41,19 @@ BROKEN = (
 _DIVIDED = re.compile(r"([^\W\d_]{1,40})[-\u2010\xad]\n[ \t]{0,9}([^\W\d_]{1,40})([^\w\s]{0,9})[ \t]?")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _GARBLED = 0.2
-"""Share of characters that are no letters, signs or spaces from which a line is not text."""
+"""Least share of characters other than letters, signs or spaces that makes a line not text."""
 _LONG = re.compile(r"\b[^\W\d_]?[a-zß-ɏ]{4,40}\b")
 _ADDRESS = re.compile(r"\w{1,20}://\S{1,2000}")
 _JAM = re.compile(r"[^aeiouywæœøı]{5}")
 _FALSE = 0.1
-"""Share of words with five consonants in a row from which a font is false.  Of the names of countries and languages in 35
-languages with Latin letters at most 0.006 have such a row."""
+"""Least share of words with five consecutive consonants in a false font. In names of countries and languages in 35
+languages with Latin letters it is at most 0.006."""
 _ENOUGH = 20
-"""Fewest words that can show it."""
+"""Fewest words needed to tell."""
 
 
 _Piece = tuple[str, str | None]
-"""Text, and the name of its font; None: which letters it shows is unknown."""
+"""Text, and the name of its font; None: its letters are unknown."""
 
 
 class _Drawn(Struct, frozen=True):
@@ -63,11 +63,11 @@ class _Drawn(Struct, frozen=True):
     text: str
     pieces: list[_Piece]
     columns: bool
-    """Whether it may have columns that are written row by row."""
+    """Whether it may have columns written row by row."""
 
 
 def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
-    """Return the text of each page, and what is beside the text and was not read.  Raises one of `BROKEN`."""
+    """Return each page's text, and counts of unread things beside the text.  Raises one of `BROKEN`."""
     left_out = Counter[str]()
     fonts = Fonts()
     drawn = [_drawn(page, fonts) for page in reader.pages]
@@ -75,7 +75,7 @@ def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
     found = [_page(each, false, left_out) for each in drawn]
     words = Counter(word.casefold() for page in found for word in _WORD.findall(_DIVIDED.sub(" ", page.text)))
     found = [replace(page, text=_joined(page.text, words)) for page in found]
-    with suppress(*BROKEN):  # of what is beside the pages
+    with suppress(*BROKEN):  # counts of things beside the pages
         pdf_forms.count_files(reader, left_out)
     return found, locators.left_out(left_out)
 
@@ -102,7 +102,7 @@ def _page(drawn: _Drawn, false: Set[str], left_out: Counter[str]) -> Page:
     text = "\n".join(line if line.isprintable() else "".join(map(_character, line)) for line in kept).strip()
     lost = lost or len(kept) < len(lines)
     scanned, unsure, mixed = not text and not lost and _has_picture(page), False, False
-    with suppress(*BROKEN):  # the text has been read
+    with suppress(*BROKEN):  # the text has already been read
         text, mixed = pdf_columns.with_columns(page, text) if drawn.columns else (text, False)
         text, unsure = pdf_tables.with_tables(page, text)
     with suppress(*BROKEN):
@@ -111,7 +111,7 @@ def _page(drawn: _Drawn, false: Set[str], left_out: Counter[str]) -> Page:
 
 
 def _false_fonts(pieces: Iterable[_Piece]) -> Set[str]:
-    """Return the fonts whose tables show other letters than they draw: nobody can pronounce their words."""
+    """Return the fonts whose tables give letters other than those drawn: their words are unpronounceable."""
     said: dict[str, set[str]] = defaultdict(set)
     for text, font in pieces:
         if font is not None:
@@ -135,7 +135,7 @@ def _is_strange(character: str) -> bool:
 
 
 def _character(character: str) -> str:
-    """Return a character; a private one is the bullet of a list or another sign without a name."""
+    """Return a character; a private one is a bullet or another nameless sign."""
     return "•" if unicodedata.category(character) == "Co" else "" if _is_strange(character) else character
 
 
@@ -147,7 +147,7 @@ def _has_picture(page: PageObject) -> bool:
 
 
 def _joined(text: str, words: Counter[str]) -> str:
-    """Join words that are divided at the end of a line; the document itself shows which hyphens belong to a word."""
+    """Join words that are divided at the end of a line; the document itself shows which hyphens belong to words."""
 
     def whole(match: re.Match[str]) -> str:
         first, second, after = match.groups()

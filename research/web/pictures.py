@@ -1,4 +1,4 @@
-"""The pictures of a page of html: what their authors say they show, and those of which nothing is said."""
+"""The pictures of a page of html: their authors' descriptions, and those without one."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 _PICTURES = frozenset(("img", "svg", "canvas", "image"))
 _SMALL = 100
-"""Width or height, in pixels, up to which a picture is an icon, or counts visitors."""
+"""Width or height, in pixels, up to which a picture is an icon or a tracker."""
 _SIZE = re.compile(r"\s{0,9}(\d{1,6})(?:\.\d{0,9})?\s{0,9}(?:px)?\s{0,9}", re.I)
 _STYLED = re.compile(r"(?:^|;)\s{0,9}(?:width|height)\s{0,9}:\s{0,9}([^;]{1,20})", re.I)
 _FILE = re.compile(r"\s*\S{1,200}\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?|avif)\s*", re.I)
-"""The name of a file, which programs write as a description."""
+"""A file name, which programs write as a description."""
 _LABELS = ("aria-label", "aria-labelledby", "title")
 
 
 def is_untold(element: _Element, link: str) -> bool:
-    """Return whether an element is a picture that neither the page describes nor its author calls decoration.
+    """Return whether an element is a picture neither described by the page nor declared decoration.
 
-    `link`: the address that it leads to.  A picture that leads to another page represents that page.
+    `link`: the address it leads to. A picture that links to another page represents that page.
     """
     name, target = name_of(element), re.split("[?#]", link)[0]
     if name not in _PICTURES or (target and not _FILE.fullmatch(target) and not target.startswith("javascript:")):
@@ -37,7 +37,7 @@ def is_untold(element: _Element, link: str) -> bool:
 
 
 def alternative(element: _Element) -> str:
-    """Return the text that is there for readers who do not see the picture; empty if its caption says the same."""
+    """Return the alternative text of a picture; empty if its caption says the same."""
     said = " ".join((element.get("alt") or "").split())
     return "" if not said or _FILE.fullmatch(said) or _is_decoration(element) or said in _caption(element) else said
 
@@ -63,5 +63,5 @@ def _caption(element: _Element) -> str:
 
 
 def name_of(element: _Element) -> str:
-    """Return the name of an element in small letters, without its namespace."""
+    """Return an element's name in lower case, without its namespace."""
     return str(element.tag).rpartition("}")[2].lower()

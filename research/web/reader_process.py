@@ -24,7 +24,7 @@ from research.web.readers import FileText, UnreadableFile
 _PAGE = b"""<html lang="en"><head><title>A</title><meta name="author" content="B"><meta name="date" content="2024-05-06">
 <script type="application/ld+json">{"@type": "Article", "datePublished": "2024-05-06"}</script></head><body><article>
 <h1>A</h1><p>%s</p><table><tr><td>1</td></tr></table><a href="/b">c</a></article></body></html>""" % (b"A text. " * 99)
-"""A page that makes the parsers of html load what they load at the first use."""
+"""A page that makes the html parsers load everything they load lazily."""
 
 _MESSAGE = b"""From: =?utf-8?q?A?= <a@b.c>\nSubject: A\nDate: Mon, 6 May 2024 10:00:00 +0000\nMIME-Version: 1.0
 Content-Type: multipart/mixed; boundary=x\n\n--x\nContent-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64
@@ -37,7 +37,7 @@ _TABLE = b"day;a (kg)\n1 May 2024;1,5 %\n2 May 2024;2\n"
 _FONT_TABLES = (
     "C_F_F_ O_S_2f_2 _c_m_a_p _g_l_y_f _h_e_a_d _h_h_e_a _h_m_t_x _l_o_c_a _m_a_x_p _n_a_m_e _p_o_s_t".split()
 )
-"""The tables of a font that text is decoded with."""
+"""A font's tables for decoding text."""
 
 
 def _prepare(suffix: str, *_of_one_file: str) -> None:
@@ -46,7 +46,7 @@ def _prepare(suffix: str, *_of_one_file: str) -> None:
 
 @cache
 def _prepare_for(suffix: str) -> None:
-    """Import and load everything that reading such a file needs, by reading one of ours."""
+    """Import and load all that reading such a file needs, by reading one of ours."""
     _import_all(encodings)
     charsets.preload()
     time.localtime()  # reads the time zone
@@ -58,7 +58,7 @@ def _prepare_for(suffix: str) -> None:
     elif suffix in (".html", ".htm"):
         from trafilatura.external import jt_stoplist_init
 
-        importlib.import_module("xml.sax.xmlreader")  # lxml imports it when it converts a tree
+        importlib.import_module("xml.sax.xmlreader")  # lxml imports it to convert a tree
         jt_stoplist_init()
         readers.read_bytes(_PAGE, ".html", "a")
         readers.read_bytes(b"<p>a", ".html", "a")
@@ -170,11 +170,11 @@ _FORBIDDEN: dict[str, Callable[[], object]] = {
     "start a process": os.fork,
     "signal the workbench": lambda: os.kill(os.getppid(), 0),
 }
-"""What the process must not do once it is sealed."""
+"""What the process must not be able to do once sealed."""
 
 
 def _problem() -> str:
-    """Return what this process can do although it must not; empty if it is sealed."""
+    """Return forbidden things that this process can do; empty if it is sealed."""
     done = []
     for what, attempt in _FORBIDDEN.items():
         try:

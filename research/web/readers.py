@@ -49,7 +49,7 @@ MAX_BYTES = 50 * 10**6
 """Maximum size of a file."""
 
 ARTICLE_CHARACTERS = 3_000_000
-"""In longer html, finding the article would take too long: all of its text is used."""
+"""In longer html, finding the article takes too long: all of its text is used."""
 
 MAX_TEXT = MAX_BYTES
 """Maximum length of a file's text, in characters."""
@@ -64,7 +64,7 @@ _NO_TITLES = frozenset(
     ",untitled,(anonymous),anonymous,untitled document,unbenannt,sans titre,sin título,无标题,無標題,無題,document,document1,"
     "dokument1,presentation,presentation1,powerpoint presentation,doc1,slide 1".split(",")
 )
-"""What programs call a new file, and its author."""
+"""Programs' default names for a new file, and its author."""
 _LINK_LINE, _URL = 120, 2000
 _POWERS = {"2": "²", "3": "³"}
 _UNIT_BEFORE = re.compile(r"(?:m|mi|ft)\s?$")
@@ -82,7 +82,7 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     """The text and metadata of a file."""
 
     title: str
-    """The document's own title, or else the name it was read under."""
+    """The document's own title, or else its file name."""
     text: str
     """Markdown where the format has a structure; never empty."""
     links: tuple[Link, ...] = ()
@@ -94,19 +94,19 @@ class FileText(Struct, frozen=True, omit_defaults=True):
     tables: tuple[Table, ...] = ()
     """Its tables with typed cells; their text is in `text` too, as far as it fits."""
     places: tuple[Place, ...] = ()
-    """Its pages, slides, chapters or sheets, by where each of them begins in `text`."""
+    """Its pages, slides, chapters or sheets, by where each begins in `text`."""
     wall: Wall = ""
-    """What a page shows in place of its content; html only."""
+    """What a page shows instead of its content; html only."""
     thin: bool = False
-    """Whether a web page says so little that its content may be missing."""
+    """Whether a web page has so little text that its content may be missing."""
     refresh: str = ""
-    """The address that a page sends its reader to, as written; html only."""
+    """The address to which a page redirects, as written; html only."""
     notes: tuple[str, ...] = ()
     """What was left out or is uncertain, and why: `page 3 is not readable; run OCR on it`."""
 
 
 class UnreadableFile(ConfigError):
-    """A file cannot be read.  `reason` says why, and what to do where that is known."""
+    """A file cannot be read.  `reason` says why, and what to do if known."""
 
     def __init__(self, path: Path | str, reason: str) -> None:
         super().__init__(f"{path} {reason}")
@@ -117,7 +117,7 @@ class UnreadableFile(ConfigError):
 def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str = "") -> FileText:
     """Read the content of a file whose format is given by `suffix`.  `name` is the title if the document has none.
 
-    `charset` is the one that a server declared, for html and text; `host` is where a page of the web is.
+    `charset` is the one declared by a server, for html and text; `host` is a web page's host.
     Raises `UnreadableFile` with `name` as its path.
     """
     check(name, suffix, len(data))
@@ -145,7 +145,7 @@ def read_bytes(data: bytes, suffix: str, name: str, charset: str = "", host: str
 
 
 def completed(read: FileText, name: str) -> FileText:
-    """Return what was read with a title and within its limits.  Raises `UnreadableFile` if it is nothing."""
+    """Return the reading with a title and within its limits. Raises `UnreadableFile` if it is empty."""
     text = read.text.strip() or (f"→ {read.refresh}" if read.refresh else "")
     if not text:
         raise UnreadableFile(name, "shows its text only with JavaScript" if read.wall else "contains no text")
@@ -156,9 +156,9 @@ def completed(read: FileText, name: str) -> FileText:
 
 
 def bounded(read: FileText, name: str) -> FileText:
-    """Return what was read with every repeated field cut to its limit, whoever wrote it.
+    """Return the reading with every repeated field cut to its limit.
 
-    Raises `UnreadableFile` for too long a text.
+    Raises `UnreadableFile` if the text is too long.
     """
     if len(read.text) > MAX_TEXT:
         raise UnreadableFile(
@@ -192,7 +192,7 @@ def _decoded(data: bytes, name: str, declared: str = "", header: str = "") -> tu
 
 
 def check(path: Path | str, suffix: str, size: int) -> None:
-    """Raise `UnreadableFile` for a file whose format is unknown or whose size is not read."""
+    """Raise `UnreadableFile` for an unknown format or too large a file."""
     if suffix.lower() not in SUFFIXES:
         raise UnreadableFile(path, f"is of an unknown format {suffix!r}; known: {', '.join(SUFFIXES)}")
     if size > MAX_BYTES:
@@ -222,7 +222,7 @@ def _delimited(data: bytes, name: str, suffix: str) -> FileText:
 
 
 def _other(data: bytes, suffix: str, name: str) -> FileText:
-    """Read a format of `formats`; attachments of a message are read as files, and one that cannot be is said."""
+    """Read a format of `formats`; attachments of a message are read as files, unreadable ones are noted."""
 
     def refuse(reason: str) -> UnreadableFile:
         return UnreadableFile(name, reason)
@@ -289,7 +289,7 @@ def _html(data: bytes, name: str, charset: str, host: str) -> FileText:
 
 
 def _raise_powers(tree: HtmlElement) -> bool:
-    """Write the raised 2 of `km²` as one character, which no reader takes for a number.  Return whether there was one."""
+    """Write the raised 2 of `km²` as one character, so that it is not read as a number. Return whether there was one."""
     found = [each for each in tree.iter("sup") if each.text in _POWERS and len(each) == 0]
     for each in found:
         before = each.getprevious()
@@ -358,14 +358,14 @@ def _csl_date(date: str) -> dict[str, Any]:
 
 
 class PdfRead(Struct, frozen=True):
-    """What is in a pdf, page by page."""
+    """The content of a pdf, page by page."""
 
     title: str
     author: str
     pages: tuple[pdf_pages.Page, ...]
     left_out: tuple[str, ...] = ()
     pictures: tuple[scans.Picture, ...] = ()
-    """Those of its pages without text, if they were asked for."""
+    """Pictures of its pages without text, if requested."""
 
 
 def read_pdf(data: bytes, name: str, *, pictures: bool = False) -> PdfRead:
@@ -435,5 +435,5 @@ def _docx(data: bytes, name: str) -> FileText:
 
 
 def _short(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) else error  # without the path of a file here
+    said = error.strerror if isinstance(error, OSError) else error  # without the path of a local file
     return f"{type(error).__name__}: {said}"[:200]

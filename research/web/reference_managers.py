@@ -1,4 +1,4 @@
-"""Read the files of reference managers (RIS and BibTeX): a part for each work, with all of its fields."""
+"""Read the files of reference managers (RIS and BibTeX): a part for each work, with all its fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES = {
     **dict.fromkeys(("KW", "keywords"), "Keywords"),
     **dict.fromkeys(("N1", "note", "annote"), "Note"),
 }
-"""How a field is called; any other keeps its own name."""
+"""Names of fields; any other field keeps its own."""
 _JOINED = {"Authors": "; ", "Editors": "; ", "Keywords": "; ", "Pages": "–"}
 
 _MARKS = "\u0308\u0301\u0300\u0302\u0303\u0304\u0307\u0306\u030c\u030b\u0327\u0328\u030a\u0323\u0331"
@@ -43,7 +43,7 @@ Work = dict[str, list[str]]
 
 
 def works(data: bytes, suffix: str, refuse: Callable[[str], Exception]) -> list[Part]:
-    """Return the works of a file, each with its key or its title as its place."""
+    """Return the works of a file, each with its key or title as place."""
     text = charsets.decoded(data)
     if text is None:
         raise refuse("is not text; save it as text in UTF-8")
@@ -112,7 +112,7 @@ _HASH = re.compile(r"\s*#\s*")
 
 
 def _fields(text: str, at: int, macros: dict[str, str]) -> tuple[Work, int]:
-    """Return the fields from a place on, and where they end."""
+    """Return the fields from a position on, and their end."""
     work = Work()
     while match := _FIELD.match(text, at):
         at, value = match.end(), ""
@@ -142,7 +142,7 @@ def _value(text: str, at: int, macros: dict[str, str]) -> tuple[str, int]:
 
 
 def _plain(text: str) -> str:
-    """Return LaTeX as it is shown: accents, letters and signs, without braces."""
+    """Return LaTeX as displayed: accents, letters and signs, without braces."""
     text = _ACCENT.sub(lambda found: (found[3] or found[4]) + _ACCENTS[found[1] or found[2]], text)
     text = _LETTER.sub(lambda found: _LETTERS[found[1]], text)
     text = re.sub(r"\\([&%$#_{}])", lambda found: {"{": "\x01", "}": "\x02"}.get(found[1], found[1]), text)

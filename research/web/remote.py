@@ -30,7 +30,7 @@ T = TypeVar("T")
 MAX_BYTES = 4_000_000
 """Largest response, unpacked; real ones have less than a tenth of it."""
 WAIT_S = 10.0
-"""Seconds without a byte before the request times out."""
+"""Seconds without a byte until the request times out."""
 _MESSAGE_CHARS = 200
 """Characters of a service's own error message."""
 _AGENT = "ResearchWorkbench/0.1"
@@ -46,7 +46,7 @@ class ErrorResponse(Struct, frozen=True):
 
 
 Explain = Callable[[ErrorResponse], AttemptError | None]
-"""Interprets a service's own error responses; returns None for those with the usual meaning."""
+"""Interprets a service's own error responses; returns None for the usual ones."""
 
 
 def _nothing_special(response: ErrorResponse) -> AttemptError | None:
@@ -58,7 +58,7 @@ class Setting(NamedTuple):
 
     value: str = ""
     name: str = ""
-    """What error messages call the setting; empty: the user cannot change it."""
+    """Name of the setting in errors; empty: the user cannot change it."""
 
 
 UNSET = Setting()
@@ -109,7 +109,7 @@ class Remote:
         return self._ask(read, method, path, "application/json", explain, sending)
 
     def xml(self, read: Callable[[_Element], T], path: str, params: Mapping[str, str | int]) -> T:
-        """Send a GET request and return what `read` finds in the root of the XML response; it may raise `ValueError`.
+        """Send a GET request and return `read` of the XML response's root; `read` may raise `ValueError`.
 
         Raises `ToolError`.
         """
@@ -226,7 +226,7 @@ class Remote:
                 return AttemptError(f"{name} answered {status}{hint}{said}")
 
     def _own_key_hint(self) -> str:
-        """Suggest a key to users without one, who share the service's allowance with all others."""
+        """Suggest a key to users without one, who share the service's allowance."""
         return f"; set {self._key_setting} for a limit of your own" if self._key_setting and not self.key else ""
 
     def _unreadable(self, why: str) -> AttemptError:
@@ -246,7 +246,7 @@ _ALIASES = {
 
 
 def _error_text(body: bytes) -> str:
-    """Return the message in the body of an error, whether JSON in one of the usual forms or any other text."""
+    """Return the message in an error's body: JSON in one of the usual forms, or any text."""
     try:
         value = msgspec.json.decode(body)
     except (ValueError, RecursionError):
@@ -260,7 +260,7 @@ def _error_text(body: bytes) -> str:
 
 
 def _root(body: bytes) -> _Element:
-    """Return the root of XML, which nothing outside of it can change.  Raises `ValueError`."""
+    """Return the root of XML, without resolving anything outside it.  Raises `ValueError`."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)

@@ -19,7 +19,7 @@ _BLOCKS = {
     b"footnote": "Note: ",
     **dict.fromkeys(b"header headerl headerr headerf footer footerl footerr footerf shptxt dptxbxtext".split(), ""),
 }
-"""Destinations that are shown outside the paragraph that they are in; they follow it."""
+"""Destinations shown outside their paragraph, which they follow."""
 _UNSEEN = frozenset((b"v", b"deleted"))
 _LEFT_OUT = {b"annotation": "comment", b"pict": "picture", b"object": "embedded object"}
 _ENDS = {b"par": "\n\n", b"row": "\n", b"sect": "\n\n", b"page": "\n\n"}
@@ -36,12 +36,12 @@ _MARKS = {
 
 
 class _State(Struct):
-    """What a group inherits, and whether it began a text of its own."""
+    """State inherited by a group, and whether the group began its own text."""
 
     skipped: bool = False
     """In a destination that is not shown."""
     optional: bool = False
-    """In one that a reader may skip, which may hold another that is shown."""
+    """In a skippable destination, which may hold a shown one."""
     unseen: frozenset[bytes] = frozenset()
     """`v` for hidden and `deleted` for deleted words."""
     begins: bool = False
@@ -52,7 +52,7 @@ class _State(Struct):
 
 
 def text_of(data: bytes) -> tuple[str, tuple[str, ...]] | None:
-    """Return the text of an rtf file and what was left out; None if it is none."""
+    """Return the text of an rtf file and what was left out; None if it is not rtf."""
     if not data.lstrip().startswith(b"{\\rtf"):
         return None
     reader = _Reader()
@@ -66,19 +66,19 @@ class _Reader:
     def __init__(self) -> None:
         self.left_out: Counter[str] = Counter()
         self._texts: list[list[str]] = [[]]
-        """The body, and the notes and boxes that are being read."""
+        """The body, and the notes and boxes being read."""
         self._attached: list[str] = []
-        """Notes and boxes of the paragraph that is being read."""
+        """Notes and boxes of the current paragraph."""
         self._raw = bytearray()
         self._codec = "cp1252"
         self._groups = [_State()]
         self._skipping, self._after = 1, 0
-        """How many characters stand in for one in Unicode, and how many of them are to come."""
+        """Number of substitutes for a Unicode character, and how many are still to come."""
 
     def text(self) -> str:
         """Return what was read."""
         self._flush()
-        while len(self._texts) > 1:  # a file that was cut
+        while len(self._texts) > 1:  # a truncated file
             self._ended()
         self._say(b"par", "\n\n")
         return "".join(self._texts[0])
@@ -95,7 +95,7 @@ class _Reader:
             self._attached.append(found)
 
     def _flush(self) -> None:
-        """Decode the bytes that are waiting: a character may take several."""
+        """Decode the pending bytes: a character may take several."""
         if self._raw:
             self._texts[-1].append(self._raw.decode(self._codec, "replace"))
             self._raw.clear()

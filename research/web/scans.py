@@ -1,7 +1,7 @@
 """Pages of a pdf that are pictures: their pixels, and the text that the program `tesseract` reads in them.
 
-The pixels are taken out in the sealed process that reads the file.  The program gets nothing else: no parser of pictures sees
-what a stranger wrote.
+The pixels are taken out in the sealed process that reads the file.  The program gets nothing else: no picture parser
+sees untrusted data.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pypdf import PdfReader
 
 MARK = "#scans"
-"""Ends the suffix for which a sealed process returns the pictures too."""
+"""Suffix that makes a sealed process return the pictures too."""
 INSTALL = "to have it read, install the program tesseract (apt-get install tesseract-ocr, or brew install tesseract)"
 NOT_READ = "OCR could not read it: there are too many, or it is of an unknown kind; save the page as a file of its own"
 _PAGES, _BYTES = 100, 100_000_000
 """Most pictures of a file, and most bytes of them, packed."""
 _LEAST, _WIDE, _HIGH = 50, 3_600, 5_000
-"""Shortest side of a picture that may hold text, and the size that larger ones are reduced to."""
+"""Shortest side of a picture that may hold text, and the size to which larger ones are reduced."""
 _PIXELS = 60_000_000
 _PAGE_S = 30.0
 """Seconds for a picture."""
@@ -84,7 +84,7 @@ def _of(page: Any, number: int) -> Iterator[Picture]:
 def _images(page: Any) -> Iterator[Any]:
     from research.web.pdf_text import BROKEN
 
-    with suppress(*BROKEN, ImportError):  # without Pillow there are none
+    with suppress(*BROKEN, ImportError):  # no pictures without Pillow
         yield from page.images
 
 
@@ -97,7 +97,7 @@ def prepare() -> None:
 
 
 def read(pages: Sequence[Page], found: Sequence[Picture], until: float) -> list[Page]:
-    """Return the pages with what the program reads in their pictures until that time (`time.monotonic`)."""
+    """Return the pages with text read from their pictures until that time (`time.monotonic`)."""
     path, read = program(), list(pages)
     for picture in found:
         left = min(_PAGE_S, until - time.monotonic())
@@ -126,7 +126,7 @@ def _text(path: str, picture: Picture, seconds: float) -> str:
 
 @lru_cache(maxsize=4)
 def _languages(path: str) -> str:
-    """Return the languages that the program has, as it takes them."""
+    """Return the program's languages, in its notation."""
     try:
         listed = _ran(path, b"", 10.0, "--list-langs").splitlines()[1:]
     except (ChildProcessError, TimeoutError):

@@ -1,4 +1,4 @@
-"""Read what a workbook shows beside its cells: text boxes, charts, heads of printed pages, and what it hides."""
+"""Read a workbook's content beside its cells: text boxes, charts, heads of printed pages, and hidden parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PIECE = 2**20
 _NO_VALUE = re.compile(
     rb'<c\b(?![^>]{0,200}\bt="str")[^>]{0,200}>\s{0,9}<f\b[^>]{0,200}(?:/>|>[^<]{0,9000}</f>)\s{0,9}(?:<v\s?/>|<v></v>)?\s{0,9}</c>'
 )
-"""A formula without a result; an empty text is one."""
+"""A formula without a result; an empty text is a result."""
 _CELL = re.compile(rb'<c r="([A-Z]{1,3})(\d{1,7})" s="(\d{1,6})"')
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^][-]*+)[^][]*\]|\[[^][]*\]|[_*].'
@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 )
 """The pieces of the code of a number format: text, a currency, a condition, a space, digits, any other sign."""
 _SIGNS = frozenset("%$€£¥ ")
-"""What a number format shows as it is."""
+"""Characters that a number format shows literally."""
 _PROMPT = re.compile(rb'<dataValidation [^>]{0,999}\bprompt="')
 _HEAD = re.compile(rb"<headerFooter.{0,20000}?</headerFooter>", re.S)
 _CODE = re.compile(r'&(?:"[^"]{0,99}"|\d{1,3}|K[0-9A-F+-]{5,6}|[A-Z])')
@@ -37,7 +37,7 @@ _CODE = re.compile(r'&(?:"[^"]{0,99}"|\d{1,3}|K[0-9A-F+-]{5,6}|[A-Z])')
 
 
 class Around(Struct, frozen=True):
-    """What a cell shows before and after its number; a share is shown as a hundred times as much."""
+    """What a cell shows before and after its number; a share is shown times a hundred."""
 
     before: str = ""
     after: str = ""
@@ -51,18 +51,18 @@ SHARE = Around(after="%")
 
 
 class Beside(Struct):
-    """What a workbook shows beside its cells."""
+    """Content of a workbook beside its cells."""
 
     lines: dict[str, list[str]] = field(default_factory=dict)
     """By the name of the sheet."""
     hidden: list[str] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     shown: dict[str, dict[tuple[int, int], Around]] = field(default_factory=dict)
-    """How the numbers of cells are shown, by the name of the sheet and their rows and columns."""
+    """Number formats of cells, by sheet name, row and column."""
     cut: list[str] = field(default_factory=list)
-    """What is beyond the limits."""
+    """Content beyond the limits."""
     without_value: int = 0
-    """Formulas whose result the file does not keep."""
+    """Formulas without a saved result."""
 
     def notes(self) -> tuple[str, ...]:
         """Return what was left out, and which sheets are hidden."""
@@ -77,7 +77,7 @@ class Beside(Struct):
 
 
 def beside(package: Package) -> Beside:
-    """Return what an xlsx file shows beside its cells.  Raises one of `BROKEN`."""
+    """Return an xlsx file's content beside its cells.  Raises one of `BROKEN`."""
     found = Beside()
     if _MAIN not in package.names:
         return found  # a binary workbook (xlsb)
@@ -93,7 +93,7 @@ def beside(package: Package) -> Beside:
 
 
 def _number_styles(package: Package) -> dict[bytes, Around]:
-    """Return what is shown around a number, by the number of the style."""
+    """Return the text shown around a number, by style number."""
     if _STYLES not in package.names:
         return {}
     root = package.xml(_STYLES)
@@ -104,7 +104,7 @@ def _number_styles(package: Package) -> dict[bytes, Around]:
 
 
 def around(code: str) -> Around | None:
-    """Return what a number format shows around a number; None for nothing, and for dates and fractions.
+    """Return the text that a number format adds around a number; None for none, dates and fractions.
 
     >>> around('#,##0.00 "EUR"'), around("0.0%"), around("dd.mm.yyyy")
     (Around(before='', after='EUR'), Around(before='', after='%'), None)

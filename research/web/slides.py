@@ -40,7 +40,7 @@ class _Deck:
         self._left_out: Counter[str] = Counter()
         self._counted: Counter[str] = Counter()
         self._shown: set[str] = set()
-        """The layouts whose own text has been read: it is on each of their slides."""
+        """Layouts whose own text, which is on each of their slides, has been read."""
 
     def parts(self) -> Iterator[Part]:
         related = self._package.related(_MAIN)
@@ -70,14 +70,14 @@ class _Deck:
                 yield from self._behind(other, place)
 
     def _behind(self, name: str, place: str) -> Iterator[str]:
-        """Yield what a layout and its master show on their slides, with the first of these."""
+        """Yield the text of a layout and its master, with the first of their slides."""
         if name in self._shown:
             return
         self._shown.add(name)
         root = self._package.xml(name)
         for shape in list(root.iter(f"{_P}sp")):
             above = shape.getparent()
-            if above is not None and next(shape.iter(f"{_P}ph"), None) is not None:  # only says where words belong
+            if above is not None and next(shape.iter(f"{_P}ph"), None) is not None:  # only a placeholder's prompt
                 above.remove(shape)
         yield from self._shapes(name, root, place)
         for kind, other in self._package.related(name).values():

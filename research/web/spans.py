@@ -1,4 +1,4 @@
-"""Repeat the merged cells of html tables, so that each row says what it is about."""
+"""Repeat the merged cells of html tables, so that each row is complete."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 _MOST = 100_000
-"""Most cells that are added to a page: a page of one kilobyte can ask for millions."""
+"""Most cells added to a page: a page of one kilobyte can request millions."""
 _WIDEST = 100
 _LONGEST = 300
-"""Longest text that is repeated, in characters; longer cells are the layout of a page."""
+"""Longest repeated text, in characters; longer cells are the layout of a page."""
 
 
 def repeat(tree: HtmlElement) -> bool:
@@ -42,7 +42,7 @@ def _repeat(rows: list[HtmlElement], room: int) -> int:
                 filled.append(deepcopy(source))
                 if left > 1:
                     above[column] = source, left - 1
-            elif cell is None:  # the row ends before a column that is filled from above
+            elif cell is None:  # the row ends before a column filled from above
                 filled.append(row.makeelement("td"))
             else:
                 across, down = _span(cell, "colspan"), _span(cell, "rowspan") or len(rows) - at
@@ -68,6 +68,6 @@ def _repeat(rows: list[HtmlElement], room: int) -> int:
 
 
 def _span(cell: HtmlElement, name: str) -> int:
-    """Return how many rows or columns a cell takes; 0 as the number of rows means all that follow."""
+    """Return how many rows or columns a cell takes; 0 rows means all that follow."""
     value = (cell.get(name) or "1").strip()
     return int(value) if value.isdecimal() and len(value) < 6 else 1

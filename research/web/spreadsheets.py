@@ -17,20 +17,20 @@ from research.web.table_text import as_text, beyond, long_cells
 
 SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _LINES = 5_000
-"""Most lines kept of a sheet that is no table."""
+"""Most lines kept of a sheet without a table."""
 
 Refuse = Callable[[str], Exception]
 Read = tuple[list[Part], list[Table], tuple[str, ...]]
 
 
 def workbook(data: bytes, suffix: str, refuse: Refuse) -> Read:
-    """Return the sheets that are not empty, each as text and, where it is one, as a table; and what was left out."""
+    """Return the nonempty sheets, each as text and, if possible, as a table; and what was left out."""
     from python_calamine import CalamineError, PasswordError
 
     around = Beside()
     try:
         if suffix != ".xls" and not data.startswith(OLE):
-            data = transitional(data, refuse)  # finds bombs, which calamine would unpack
+            data = transitional(data, refuse)  # rejects bombs, which calamine would unpack
             package = Package(data, refuse)
             around = sheets.beside(package) if suffix != ".ods" else open_documents.beside(package)
         elif suffix != ".xls":
@@ -83,7 +83,7 @@ def _with_rest(text: str, left: int) -> str:
 
 
 def _cell(value: Any) -> Cell:
-    """Return a cell as the tables have it: dates as texts that sort, whole floats as whole numbers."""
+    """Return a cell's value for tables: dates as texts that sort, whole floats as whole numbers."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):
@@ -99,11 +99,11 @@ def _cell(value: Any) -> Cell:
 
 
 def _shown(value: Cell, around: Around) -> Cell:
-    """Return a number as its cell shows it, 12.5% for 0.125 or 3 EUR, if that can be read as a number again."""
+    """Return a number as its cell shows it, 12.5% for 0.125 or 3 EUR, if that can be parsed again."""
     if not isinstance(value, int | float):
         return value
     number = f"{value * 100:.10g}" if around.share else f"{value:.15g}"
-    number += "0" * (len(number.partition(".")[2]) == 3)  # 1.234 alone could be a thousand
+    number += "0" * (len(number.partition(".")[2]) == 3)  # 1.234 alone could mean 1,234
     text = f"{around.before} {number} {around.after}".strip().replace(" %", "%")
     found = figure(text)
     return text if found and found.unit else value
@@ -116,7 +116,7 @@ def _lines(rows: Sequence[Sequence[Cell]]) -> Iterator[str]:
 
 
 def parquet(data: bytes, refuse: Refuse) -> Read:
-    """Return the columns and rows of a parquet file, as many as fit into the limit of cells."""
+    """Return the columns and rows of a parquet file, as many as fit the limit of cells."""
     import pyarrow as pa
     from pyarrow import parquet as pq
 

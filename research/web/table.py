@@ -32,10 +32,10 @@ class Column(Struct, frozen=True, omit_defaults=True):
     """A column of a table."""
 
     name: str
-    """As in the header, without its unit; `column C` if there is none."""
+    """Name in the header, without unit; `column C` if there is none."""
     type: ColumnType = "text"
     unit: str = ""
-    """As written in the header or beside the figures: `EUR`, `%`, `kg`, `万元`; for dates their form if it was guessed."""
+    """Unit in the header or beside the figures: `EUR`, `%`, `kg`, `万元`; for dates, their form if guessed."""
     at: int = 1
     """Its number in the file, from 1: column C of a spreadsheet is 3."""
     maybe_years: bool = False
@@ -55,23 +55,23 @@ class Table(Struct, frozen=True, omit_defaults=True):
     numbers: tuple[int, ...]
     """The number of each row in the file, from 1, as a spreadsheet counts."""
     place: str = ""
-    """Where it is in its file, as a locator says it: `Q3`, `slide 4 › table 1`; empty if the file is the table."""
+    """Its place in the file, as in a locator: `Q3`, `slide 4 › table 1`; empty if the file is the table."""
     title: str = ""
-    """Its caption, or the line above it."""
+    """The table's caption, or the line above."""
     notes: tuple[str, ...] = ()
-    """What a reader of the figures has to know: lines below it, totals and cells that were left out."""
+    """Notes on the figures: lines below the table, totals and cells left out."""
     left_out: int = 0
     """Rows that did not fit into the limits."""
 
     def locator(self, file: str, rows: Sequence[int] = (), columns: Sequence[int] = ()) -> str:
-        """Return the place of the cells in these rows and columns, given by their positions here; none means all."""
+        """Return the place of the cells in these rows and columns, given by position; none means all."""
         found = [self.numbers[row] for row in rows or range(len(self.rows))]
         across = [self.columns[column].at for column in columns or range(len(self.columns))]
         return located(file, self.place, found, across)
 
 
 def limited(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """Return the tables of a file within the limits, whoever made them: parsers run on files of strangers."""
+    """Return the tables of a file within the limits: its parser ran on untrusted data."""
     kept, room = [], MAX_CELLS
     for table in tables[:MAX_TABLES]:
         width = min(len(table.columns), MAX_COLUMNS)

@@ -11,18 +11,18 @@ SHOWN_ROWS, SHOWN_CHARACTERS = 2_000, 200_000
 """Most rows and characters of a table in the text of its file; the tool `query` reads all rows."""
 
 ROW = re.compile(r"\| [\d,]{1,9} \| ")
-"""Matches the start of a row, which has its number first."""
+"""Matches the start of a row, which is its number."""
 HEAD = re.compile(r"\A(?:Table of [\d,]+ rows with the columns |\| row \||\|(?: --- \|)+$)")
-"""Matches the lines above the rows, which name the columns and state no value."""
+"""Matches the lines above the rows, which only name the columns."""
 
 
 def as_text(table: Table) -> str:
-    """Return a table as markdown under a line that says what it holds; the first column is the row's number."""
+    """Return a table as Markdown under a line describing it; the first column is the row number."""
     return "\n".join(_lines(table))
 
 
 def long_cells(rows: Iterable[Sequence[Cell]], row: int = 1, column: int = 1) -> Iterator[str]:
-    """Yield the texts that a table cuts, each after the name of its cell; `row` and `column` are those of the first one.
+    """Yield the texts that a table cuts, each after its cell's name; `row` and `column` are the first cell's.
 
     >>> [line[:9] for line in long_cells([["a", "b" * 2_000]])]
     ['B1: bbbbb']
@@ -34,7 +34,7 @@ def long_cells(rows: Iterable[Sequence[Cell]], row: int = 1, column: int = 1) ->
 
 
 def beyond(name: str, what: str, read: int, whole: int) -> Iterator[str]:
-    """Yield the note that says how many rows, columns or sheets are beyond the limits, if some are."""
+    """Yield a note if rows, columns or sheets are beyond the limits."""
     if whole > read:
         yield f"{name}only the first {read:,} of {whole:,} {what} were read"
 
@@ -79,7 +79,7 @@ def written(value: Cell, column: Column) -> str:
 
 
 def number(value: int | float) -> str:
-    """Return a figure with thousands separators and without a fraction that it does not have.
+    """Return a figure with thousands separators and only its own fraction digits.
 
     >>> number(1250.5), number(3.0), number(1e-7)
     ('1,250.5', '3', '0.0000001')

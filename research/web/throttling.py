@@ -23,7 +23,7 @@ MAX_WAIT_S = 10.0
 TOTAL_S = 25.0
 """Seconds for all attempts of one request together, waits included."""
 MAX_PAUSE_S = 600.0
-"""Cap on the pause that a service requests, in seconds or as a date that may be years away."""
+"""Cap on the pause that a service requests, which may be years long."""
 _FIRST_BACKOFF_S = 1.0
 _FIRST_PAUSE_S = 15.0
 """Pause after the last attempt failed; doubles with each failure in a row."""
@@ -58,11 +58,11 @@ class AttemptError(Exception):
         self.after_s = after_s
         """Seconds to wait, when the service states them."""
         self.pause_s = pause_s
-        """Pause the service this long, without another attempt."""
+        """Seconds to pause the service, without another attempt."""
 
 
 def unreachable(name: str, hint: str = "") -> AttemptError:
-    """Return the error for a service that no connection leads to."""
+    """Return the error for an unreachable service."""
     return AttemptError(
         f"{name} cannot be reached: this machine seems to have no network; connect it{hint}, or search the library instead"
     )
@@ -79,10 +79,10 @@ class RateLimit:
         self._next = self._paused_until = clock.now()
         self._strikes = 0
         self._why = ""
-        """What failed before the pause, for those who ask during it."""
+        """The failure before the pause, for callers during it."""
 
     def run(self, attempt: Callable[[float], T]) -> T:
-        """Call `attempt` with the seconds it may take, and return its result; retry where that may help.
+        """Call `attempt` with the seconds it may take, and return its result; retry if that may help.
 
         `attempt` raises `AttemptError`.  Raises `ToolError` when the last attempt fails or the wait would be too long.
         """
@@ -122,7 +122,7 @@ class RateLimit:
         return _FIRST_BACKOFF_S * float(2**tried) * random.uniform(0.5, 1.0)  # random, so that clients spread out
 
     def _give_up(self, error: AttemptError) -> str:
-        """Pause the service if the error calls for it; return the message for the caller."""
+        """Pause the service if the error requires it; return the message for the caller."""
         if not error.retry and not error.pause_s:
             return str(error)
         pause = max(error.pause_s, error.after_s or 0) or _FIRST_PAUSE_S

@@ -56,7 +56,7 @@ _PARTS = re.compile(r"(https?)://([^/?#]*)([^#]*)(?:#.*)?", re.I | re.S)
 _COPY = re.compile(r"https?://[^/]{1,200}/web/\d{14}(?:id_)?/(https?://.{1,2000})", re.S)
 """The address of a copy in the Wayback Machine."""
 _END = re.compile(r"[^\x21-\x7e]|[)\]|'`]")
-"""Characters at which a url in a text may end when no white space follows it."""
+"""Characters at which a url in a text may end without white space."""
 _TRAILING = ".,;:!?'*_~)]}|`…"
 _MOST_TRAILING = 20
 _LONGEST = 8_000
@@ -65,9 +65,9 @@ _DEFAULT_PORT = {"http": ":80", "https": ":443"}
 
 
 BITS = 40.0
-"""Bits that the choice of links may tell one site after private data was seen, before the user is asked."""
+"""Bits that the choice of links may tell a site after private data was seen, before asking the user."""
 _FREE = ""
-"""In place of a site: urls that the user typed, and links inside a private host."""
+"""In place of a site: urls typed by the user, and links inside a private host."""
 
 
 class PrivateError(ToolError):
@@ -80,7 +80,7 @@ def is_private(observation: Observation) -> bool:
 
 
 def is_users_own(url: str) -> bool:
-    """Return whether a url is that of a document in the user's own folders or of one of their notes."""
+    """Return whether a url is of a document in the user's own folders or of one of their notes."""
     return url.startswith(MEMORY) or (url.startswith(LIBRARY) and not url.startswith(PUBLIC_LIBRARY))
 
 
@@ -91,16 +91,16 @@ class UrlGuard:
         """`history`: the calls and observations recorded so far in order, when a run is resumed."""
         self._lock = threading.RLock()
         self._known: dict[str, str] = {}
-        """Each known url, verbatim and normalized, with the site that it counts towards."""
+        """Each known url, verbatim and normalized, with the site charged for it."""
         self._choices: dict[str, set[str]] = {}
-        """By site, the known urls that count towards it, normalized."""
+        """By site, the known urls charged to it, normalized."""
         self._spent: dict[str, float] = {}
         self._granted: dict[str, float] = {}
         self._denied: set[str] = set()
         self._calls: dict[str, str] = {}
         """The url of each call that reads a page, by the call's id."""
         self._read: set[str] = set()
-        """Pages that were read: the tool keeps them, so that reading one again contacts nobody."""
+        """Pages that were read: the tool keeps them, so rereading contacts no site."""
         self._private = False
         for each in history:
             if isinstance(each, ToolCall):
@@ -122,7 +122,7 @@ class UrlGuard:
                 self._learn(urls_in(f"http://{bare} https://{bare}"), _FREE)
 
     def observe(self, observation: Observation) -> None:
-        """Record the result of a call by any agent: whether it is private, and the urls that it makes known."""
+        """Record the result of a call by any agent: whether it is private, and which urls it makes known."""
         with self._lock:
             if is_private(observation):
                 self._private = True
@@ -140,7 +140,7 @@ class UrlGuard:
     def check(self, call: ToolCall) -> None:
         """Raise `ToolError` when the run has seen private data and the call would visit a url that the model wrote.
 
-        Also when its choice of a known url would tell a site too much.
+        Also if its choice of a known url would tell a site too much.
         """
         with self._lock:
             if not self._private:
@@ -179,12 +179,12 @@ class UrlGuard:
         return None
 
     def site(self, call: ToolCall) -> str:
-        """Return the site that the call counts towards; empty if it costs nothing."""
+        """Return the site charged for the call; empty if it costs nothing."""
         with self._lock:
             return next(iter(self._costs(call)), "")
 
     def answer(self, site: str, *, more: bool) -> None:
-        """Record what the user said when asked: `more` grants the site as much again, else it gets no more."""
+        """Record what the user said when asked: `more` grants the site the same again, else nothing."""
         with self._lock:
             if more:
                 self._granted[site] = self._granted.get(site, 0.0) + BITS
@@ -243,8 +243,8 @@ class UrlGuard:
     def _is_allowed(self, tool: str, url: str) -> bool:
         """Return whether the tool may visit the url.
 
-        One that reads says that it sends the normalized url.  Another may send anything, such as the fragment or the case
-        of each letter, so its url must be known exactly.
+        A tool that reads declares that it sends the normalized url. Others may send anything, such as the fragment or
+        letter case, so their urls must be known exactly.
         """
         if tool_of(tool).reads:
             return url.startswith(LIBRARY) or normalized(url) in self._known
@@ -253,9 +253,9 @@ class UrlGuard:
 
 
 def site_of(url: str) -> str:
-    """Return the domain that a url's host belongs to, as one owner can make any number of hosts below it.
+    """Return the domain that a url's host belongs to, since one owner can make any number of hosts below.
 
-    Two labels, or three as in `example.co.uk`; where many owners share such a domain, they share its budget.
+    Two labels, or three as in `example.co.uk`; owners who share such a domain share its budget.
     """
     host = re.sub(r":\d*$", "", _host(url))
     try:
@@ -272,7 +272,7 @@ def _host(url: str) -> str:
 
 
 def _texts_from(observation: Observation) -> Iterator[tuple[str, str]]:
-    """Yield, with the url of the page that wrote it, each text in an observation that the model cannot have written.
+    """Yield each text in an observation that the model cannot have written, with the url of its page.
 
     These are the sources of a successful call, and the links of a page that was read.  Everything else may repeat the
     model's own words: error messages, printed output and answers of sub-agents.
@@ -291,7 +291,7 @@ def _texts_from(observation: Observation) -> Iterator[tuple[str, str]]:
 
 
 def _urls_in_call(call: ToolCall) -> Iterator[str]:
-    """Yield the argument `url` unchanged, and everything in the other arguments that the tool could treat as a url."""
+    """Yield the argument `url` unchanged, and everything in other arguments that the tool could treat as a url."""
     if call.name == FINAL or tool_of(call.name).ignores_urls:
         return
     for name, value in call.arguments.items():
@@ -340,7 +340,7 @@ def urls_in(text: str) -> set[str]:
 
 
 def original(url: str) -> str:
-    """Return the address of the page that an address of the Wayback Machine is a copy of; any other as it is."""
+    """Return the original address of a Wayback Machine copy; other addresses unchanged."""
     found = _COPY.fullmatch(url)
     return found[1] if found else url
 

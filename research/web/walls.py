@@ -1,8 +1,8 @@
 """Recognise pages shown before the content: robot checks, consent, sign-in, "turn on JavaScript", "not found".
 
-A server sends them with status 200, and one that is cited looks like a source.  Only a page that says little can be one, so
-words such as "access denied" in an article mean nothing.  In languages and of kinds that no word here names, a wall is
-recognised by the site showing it at any address (`fetch`).
+Servers send them with status 200, so when cited they look like sources. Only a page with little text can be one, so
+words such as "access denied" in an article mean nothing. Walls in other languages or of other kinds are recognised by
+the site showing them at any address (`fetch`).
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 _SHORT = 1_500
 """Longest text of a page that may be a wall, in characters."""
 _BARE = 400
-"""Longest text of a page whose words alone, outside its title and headings, show what it is."""
+"""Longest text of a page that body words alone, outside title and headings, identify."""
 _BESIDE = 80
-"""Longest text of a question for consent that speaks of something else."""
+"""Longest text of a consent page that also has other topics."""
 _PROSE = 200
-"""Length of a paragraph that only content has."""
+"""Length of a paragraph found only in content."""
 _MUCH, _FIGURES = 350, 3
-"""Text beside titles, links and forms, in characters, and figures in it, that only content has."""
+"""Characters beside titles, links and forms, and figures, found only in content."""
 _UNSEEN = ("script", "style", "noscript", "template", "head", "svg")
 _SHOWN = f"//text()[not({' or '.join(f'ancestor::{name}' for name in _UNSEEN)})]"
 """The text that a browser shows with scripts."""
 _AROUND = (*_UNSEEN, "header", "nav", "footer", "form", "button", "a", "label", "h1", "h2", "h3")
 _SAID = f"//body//text()[not({' or '.join(f'ancestor::{name}' for name in _AROUND)})]"
-"""What a page says, without its titles, links and forms."""
+"""A page's text without titles, links and forms."""
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Letters that say as much as three others."""
+"""Letters that count as three others."""
 _FIGURE = re.compile(r"(?<![\w.,])\d[\d.,:]*")
 
 _ROBOT = re.compile(
@@ -77,7 +77,7 @@ _MEMBERS = re.compile(
 
 
 _SOON_S = 10
-"""Longest wait before a page that only sends its reader on; news that load again wait for minutes."""
+"""Longest delay of a redirecting page; news pages that reload wait for minutes."""
 _REFRESH = re.compile(
     r"(\d{1,5}(?:\.\d{0,9})?)[\s;,]{1,9}(?:url\s{0,9}=\s{0,9})?(?:\"([^\"]*)\"?|'([^']*)'?|([^\"'\s]\S*))", re.I
 )
@@ -86,13 +86,13 @@ Wall = Literal["robot", "missing", "consent", "members", "script", "parked", "sa
 
 
 def says_little(tree: HtmlElement) -> bool:
-    """Return whether a page has so little text and so few figures that it may hide the content."""
+    """Return whether a page has so little text and so few figures that it may hide content."""
     said = one_line(" ".join(tree.xpath(_SAID)))
     return len(said) + 2 * len(_DENSE.findall(said)) <= _MUCH and len(_FIGURE.findall(said)) < _FIGURES
 
 
 def wall(tree: HtmlElement, title: str, host: str = "") -> Wall:
-    """Return what replaces the content; empty for a page with content.  `host` is the host of the page, if known."""
+    """Return the kind of wall; empty for a page with content.  `host` is the host of the page, if known."""
     if not says_little(tree):
         return ""
     if host and _offers(tree, host):
@@ -121,7 +121,7 @@ def wall(tree: HtmlElement, title: str, host: str = "") -> Wall:
 
 
 def _offers(tree: HtmlElement, host: str) -> bool:
-    """Return whether a page is about its own host, and sends its readers elsewhere with the name of it."""
+    """Return whether a page is about its own host, and sends that name along when it links elsewhere."""
     name = host.removeprefix("www.")
     links = (str(each.get("href") or "").lower() for each in tree.iter("a"))
     elsewhere = any(name in link.partition("://")[2].partition("/")[2] for link in links)
@@ -129,7 +129,7 @@ def _offers(tree: HtmlElement, host: str) -> bool:
 
 
 def refresh(tree: HtmlElement) -> str:
-    """Return the address that a page sends its reader to within seconds; empty for none."""
+    """Return the address to which a page redirects within seconds; empty for none."""
     for element in tree.iter("meta"):
         if (element.get("http-equiv") or "").strip().lower() != "refresh" or next(
             element.iterancestors("noscript"), None

@@ -1,6 +1,6 @@
 """Read a Word document: all text that its pages show, once and in order, wherever it is nested.
 
-Every element that is not known to be hidden is walked through, so a wrapper that is new keeps its text.
+Every element not known to be hidden is walked through, so new wrappers keep their text.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ _LEFT_OUT = {
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _CITING = re.compile(r"\s{0,9}\[?\d[\d,;\s–-]{0,40}\]?\s{0,9}")
-"""What is raised to cite a source."""
+"""Matches raised text that cites a source."""
 _ADDRESS = re.compile(r'HYPERLINK\s{1,9}"([^"]{1,2000})"')
 _FIELD = re.compile(r"\x01([^\x01-\x03]{1,2000})\x02([^\x01-\x03]*)\x03")
-"""A link written as a field; a document cannot contain these characters."""
+"""Marks of a link field; a document cannot contain these characters."""
 _UNMARKED = dict.fromkeys((1, 2, 3))
 _NOTES = {"footnoteReference": "footnotes", "endnoteReference": "endnotes"}
 
 
 class Read(Struct, frozen=True):
-    """What was read of a document."""
+    """The parts read of a document."""
 
     title: str
     text: str
@@ -59,7 +59,7 @@ class Read(Struct, frozen=True):
 
 
 def load_styles() -> None:
-    """Read the styles of a document without its own, which `python-docx` would read from its file when one comes."""
+    """Preload the default styles, which `python-docx` otherwise reads from its file for documents without any."""
     from docx.parts.styles import StylesPart
 
     styles: Any = StylesPart
@@ -90,7 +90,7 @@ def read(data: bytes) -> Read:
 
 class _Reader:
     def __init__(self, document: Document, *, linked: bool) -> None:
-        """`linked`: the text keeps what it cites."""
+        """`linked`: the text keeps its citations."""
         from docx.enum.style import WD_STYLE_TYPE
 
         self._linked = linked
@@ -104,10 +104,10 @@ class _Reader:
         }
         self._footnotes = {(kind, key): note for kind in _NOTES.values() for key, note in self._notes_of(kind)}
         self._targets = _targets(self._part)
-        """The addresses of the links, by their id in the part that is being read."""
+        """Addresses of links, by id in the current part."""
         self._left_out: Counter[str] = Counter()
         self._after: list[str] = []
-        """Text boxes and footnotes of the paragraph or table that is being read; they follow it."""
+        """Text boxes and footnotes of the current paragraph or table; they follow it."""
 
     def notes(self) -> tuple[str, ...]:
         """Return what was left out, and why."""
@@ -141,7 +141,7 @@ class _Reader:
             text = " ".join(_FIELD.sub(_link, text).translate(_UNMARKED).split())
         heading = "" if inner or not text else _heading(self._styles.get(style, ""))
         label = self._lists.label(element) if text else ""
-        if label == "•":  # a list of Markdown begins its items like this
+        if label == "•":  # how Markdown list items begin
             label = "-" if self._linked else ""
         return heading + (f"{label} {text}" if label else text)
 
@@ -192,7 +192,7 @@ class _Reader:
                 yield from self._inline(child)
 
     def _address(self, element: _Element, name: str) -> Iterator[str]:
-        """Yield a link, or a mark where a field with the address of one begins or ends."""
+        """Yield a link, or a mark where a field with a link's address begins or ends."""
         if name == "hyperlink":
             words, target = "".join(self._inline(element)), self._targets.get(element.get(f"{_R}id", ""), "")
             yield f"[{words.strip()}]({target})" if target and words.strip() else words
@@ -244,14 +244,14 @@ class _Reader:
         for row in _within(element, "tr"):
             if row.find(f"{_W}trPr/{_W}del") is None:
                 rows.append(self._cells(row, rows[-1] if rows else []))
-        if inner:  # a table in a cell of another: it has no place of its own there
+        if inner:  # a table in a cell of another has no separate place
             return "; ".join(", ".join(filter(None, row)) for row in rows)
         found = grid.table([[cell or None for cell in row] for row in rows], f"table {len(self.tables) + 1}")
         self.tables += [found] if found else []
         return "\n".join(_rows(rows))
 
     def _cells(self, row: _Element, above: Sequence[str]) -> list[str]:
-        """Return the texts of a row; a merged cell is repeated, so that each row and column says what it is about."""
+        """Return the texts of a row; a merged cell is repeated, so that each row and column is complete."""
         cells = [""] * _number(row.find(f"{_W}trPr/{_W}gridBefore"), 0)
         for cell in _within(row, "tc"):
             merged = cell.find(f"{_W}tcPr/{_W}vMerge")
@@ -283,7 +283,7 @@ def _targets(part: Any) -> dict[str, str]:
 
 
 def _mark(kind: str, key: str) -> str:
-    """Return the mark of a note; those at the end of the document are counted apart."""
+    """Return the mark of a note; endnotes are counted apart."""
     return f"[^{'e' if kind == 'endnotes' else ''}{key}]"
 
 
@@ -301,7 +301,7 @@ def _within(element: _Element, name: str) -> Iterator[_Element]:
 
 
 def _number(element: _Element | None, usual: int) -> int:
-    """Return the number of columns that an element counts; no table has more columns than are kept."""
+    """Return an element's number of columns, at most as many as are kept."""
     value = element.get(f"{_W}val", "") if element is not None else ""
     return min(int(value), 500) if value.isdecimal() else usual
 

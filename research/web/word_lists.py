@@ -1,4 +1,4 @@
-"""The numbers of lists in a Word document, which it does not contain as text."""
+"""The list numbers of a Word document, which its text does not contain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "x
 
 
 class Lists:
-    """The lists of a document, and how far each of them has been counted."""
+    """The lists of a document, and how far each has been counted."""
 
     def __init__(self, document: Document) -> None:
         self._styles = {each.style_id: each.element for each in document.styles}
@@ -30,7 +30,7 @@ class Lists:
                 self._levels[each.get(f"{_W}numId", "")] = {level.get(f"{_W}ilvl", ""): level for level in levels}
 
     def label(self, paragraph: _Element) -> str:
-        """Count a paragraph; return its number as it is shown, `•` for a bullet, or an empty text outside lists."""
+        """Count a paragraph; return its number as shown, `•` for a bullet, or an empty text outside lists."""
         style = self._styles.get(_value(paragraph, "pPr/pStyle"))
         owners = [each for each in (paragraph, style) if each is not None]
         number = next(filter(None, (_value(each, "pPr/numPr/numId") for each in owners)), "")

@@ -64,10 +64,10 @@ def recipe_for(
     folders: Iterable[str] | None = None,
     **choices: Any,
 ) -> Recipe:
-    """Return the recipe of an audit: `visit` for what has an address, and the library for what has none.
+    """Return the recipe of an audit: `visit` for sources with an address, the library for others.
 
-    `sources` are folders that are added to the library first; `folders` None: all that the library has; `choices` are
-    others of the recipe's.
+    `sources` are folders to add to the library first; `folders` None: all of the library's; `choices` are other fields
+    of the recipe.
     """
     from research._util.paths import resolved
 
@@ -97,7 +97,7 @@ def question_of(given: Given) -> str:
 
 
 def start_again(bench: Workbench, view: RunView, statements: Sequence[AuditedStatement]) -> str:
-    """Start a check that looks for these statements in every source that a run searches; return its id."""
+    """Start a check that looks for these statements in all sources of a run; return its id."""
     if view.given is None:
         raise ConfigError(f"run {view.run} did not check a report")
     own = recipe_for(bench)
@@ -107,7 +107,7 @@ def start_again(bench: Workbench, view: RunView, statements: Sequence[AuditedSta
 
 
 def details_of(view: RunView) -> str:
-    """Return the record without its verdict and what to fix first."""
+    """Return the record without its verdict and first fixes."""
     with speaking(language_of(view.question)):
         return record_of(view).details
 

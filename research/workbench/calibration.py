@@ -1,4 +1,4 @@
-"""Calibration of a verifier: the thresholds at which it is right often enough on claims whose verdict is known."""
+"""Calibration of a verifier: the thresholds at which it is right often enough on claims with known verdicts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from research.citations.verification import RULES, Pair, Thresholds, Verifier, d
 from research.types import Judgement
 
 TARGET: Final = 0.9
-"""Share of right verdicts from which `supported` and `contradicted` are said."""
+"""Least share of right verdicts for `supported` and `contradicted` to be given."""
 CERTAIN: Final = 0.97
-"""The same for a verdict that replaces that of the rules."""
+"""The same for a verdict that overrides the rules."""
 LEAST: Final = 20
-"""Least number of verdicts from which a precision follows."""
+"""Fewest verdicts that determine a precision."""
 FOLDS: Final = 5
 SLICE: Final = 48
-"""Claims that are judged between two reports of the progress."""
+"""Claims judged between two progress reports."""
 
 
 class Sample(Struct, frozen=True):
@@ -38,7 +38,7 @@ class Rate(Struct, frozen=True):
 
     @property
     def share(self) -> float | None:
-        """Return the precision; None without a verdict of the kind."""
+        """Return the precision; None without such a verdict."""
         return self.right / self.of if self.of else None
 
     @property
@@ -55,13 +55,13 @@ class Rate(Struct, frozen=True):
 
 
 class Calibration(Struct, frozen=True, omit_defaults=True):
-    """What was measured of a verifier."""
+    """Measurements of a verifier."""
 
     name: str
     thresholds: Thresholds
     claims: int
     supported: Rate
-    """Claims called supported, on claims that did not set the threshold."""
+    """Claims called supported, measured apart from those that set the threshold."""
     flagged: Rate
     """Claims called contradicted, unsupported or partial; right if the claim is not supported."""
     files: tuple[str, ...] = ()
@@ -95,12 +95,12 @@ def calibrate(
     after: list[tuple[Judgement, bool]] = []
     for fold in range(FOLDS):
         fitted = thresholds([each for place, each in enumerate(judged) if place % FOLDS != fold])
-        # What a model says without probabilities is measured as it is; its thresholds say only whether it counts.
+        # A model without probabilities is measured as it is; its thresholds say only whether it counts.
         after += [
             (decided(each, fitted) if each.probability is not None else each, true)
             for each, true in judged[fold::FOLDS]
         ]
-    # The rules have thresholds of their own, which this measures but does not set.
+    # The rules have their own thresholds, which this measures but does not set.
     limits = Thresholds() if verifier.name == RULES else thresholds(judged)
     return Calibration(verifier.name, limits, len(judged), *_rates(after))
 
@@ -112,7 +112,7 @@ def _rates(judged: Sequence[tuple[Judgement, bool]]) -> tuple[Rate, Rate]:
 
 
 def thresholds(judged: Sequence[tuple[Judgement, bool]]) -> Thresholds:
-    """Return the thresholds that these claims, each with whether it is supported, allow."""
+    """Return the thresholds that these claims allow, each given with whether it is supported."""
     if any(each.probability is not None for each, _ in judged):
         support = [(each.probability or 0.0, true) for each, true in judged]
         against = [(each.contradicted or 0.0, not true) for each, true in judged]

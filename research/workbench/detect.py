@@ -32,7 +32,7 @@ class Server(Struct, frozen=True):
     """A model server that was found."""
 
     name: str
-    """The name that its endpoint gets: its preset's."""
+    """The name for its endpoint: the preset's."""
     title: str
     url: str
     models: tuple[str, ...]
@@ -71,7 +71,7 @@ class Detection(threading.Thread):
 
 
 def wanted(bench: Host) -> bool:
-    """Return whether to look for servers at the start: none of this machine is set up, and nobody forbids it.
+    """Return whether to look for servers at the start: no local one is set up, and it is not forbidden.
 
     With a login, the servers of this machine are the administrator's, who lists them.
     """
@@ -81,9 +81,9 @@ def wanted(bench: Host) -> bool:
 
 
 def offered(bench: Host, servers: list[Server], *, again: bool = False) -> list[Server]:
-    """Return the servers that are worth an offer: with a model, not in use yet, and not declined before.
+    """Return the servers worth offering: with a model, not yet in use, and not declined.
 
-    `again`: the user asked for them, so those declined count too.
+    `again`: the user asked, so declined ones count too.
     """
     declined = set() if again else {body.decode() for body in bench.store.values("declined")}
     used = {_address(each.url) for each in workbench_endpoints.known(bench.settings)}
@@ -102,7 +102,7 @@ def accept(bench: Host, server: Server) -> Settings:
 
 
 def _root(name: str, preset: Preset, variables: Mapping[str, str]) -> str:
-    """Return the address to ask: the preset's port on loopback; for Ollama, that of its own variable."""
+    """Return the address to ask: the preset's port on loopback; for Ollama, its variable's."""
     port = urlsplit(preset.url).port or 80
     if name == "ollama" and (given := variables.get("OLLAMA_HOST", "").strip()):
         parts = urlsplit(given if "://" in given else f"http://{given}")
@@ -110,14 +110,14 @@ def _root(name: str, preset: Preset, variables: Mapping[str, str]) -> str:
             port = parts.port or port
         except ValueError:
             return ""
-        # Servers listen on 0.0.0.0 for everybody, this machine included; any other host is not ours to ask.
+        # Servers listen on 0.0.0.0 for everybody, this machine included; other hosts are not ours to ask.
         if parts.hostname not in (None, "", "0.0.0.0", "::") and not is_loopback(parts.geturl()):
             return ""
     return f"http://127.0.0.1:{port}"
 
 
 def _probe(client: httpx2.Client, name: str, preset: Preset, root: str) -> Server | None:
-    """Return the server at this address if it answers as the preset says."""
+    """Return the server at this address if it answers as the preset expects."""
     probe = preset.probe
     if probe is None or not root:
         return None
@@ -152,6 +152,6 @@ def _get(client: httpx2.Client, url: str) -> dict[str, Any]:
 
 
 def _address(url: str) -> tuple[str, int | None]:
-    """Return host and port for a comparison; the names of this machine are one."""
+    """Return host and port for comparison; all names of this machine are equal."""
     parts = urlsplit(url)
     return ("loopback" if is_loopback(url) else parts.hostname or "", parts.port)

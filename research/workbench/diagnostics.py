@@ -1,4 +1,4 @@
-"""Checks of what is installed and whether it works, with how to fix what does not."""
+"""Check whether installed parts work, and say how to fix those that do not."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Check(Struct, frozen=True):
     state: Literal["ok", "off", "broken"]
     """`off`: not configured, which is not an error."""
     text: str
-    """What was found, and how to fix it."""
+    """The finding, and how to fix it."""
     models: tuple[str, ...] = ()
     """The names that a model server lists."""
 
@@ -62,7 +62,7 @@ def examine(bench: Workbench) -> list[Check]:
 
 
 def masked(settings: Settings, check: Check) -> Check:
-    """Return the check without keys: one may have been entered as the name of a model, which checks repeat."""
+    """Return the check without keys: checks repeat model names, and a key may have been entered as one."""
     keys = list(settings.secrets())
     names = [mask_keys(name, keys) for name in check.models]
     return Check(mask_keys(check.name, keys), check.state, mask_keys(check.text, keys), tuple(names))
@@ -204,7 +204,7 @@ def readers() -> Check:
 
 
 def _services(bench: Workbench) -> Iterator[Check]:
-    """Query each search service that has a key or URL once."""
+    """Query once each search service that has a key or URL."""
     for entry in plugins.searcher.all():
         field = entry.needs
         if not field:
@@ -291,7 +291,7 @@ def examine_models(bench: Workbench) -> Iterator[Check]:
 def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
     """Check a model: list its server's models and, with `ask`, request one word, which may cost a fraction of a cent.
 
-    `openai:*` and the like only list the server's models.
+    `openai:*` and the like only list a server's models.
     """
     kind, _, wanted = name.partition(":")
     models: list[str] = []
@@ -342,7 +342,7 @@ def _price(model: Model) -> str:
     """Return a model's price as text."""
     if not isinstance(model, Priced):
         return "price unknown"
-    # The price of a short call, because some prices rise with the size of the prompt.
+    # The price of a short call: some prices rise with prompt size.
     read, written = model.price(Usage(1_000, 0)), model.price(Usage(0, 1_000))
     if read is None or written is None:
         return "price unknown"

@@ -1,4 +1,4 @@
-"""The endpoints of this workbench: what each lacks, and the clients of their models."""
+"""The endpoints of this workbench: each one's problems, and the clients of their models."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     key_from: str = ""
     """Where its key comes from; empty: it has none."""
     problem: str = ""
-    """What is missing before it can be used."""
+    """What it still lacks; empty: nothing."""
     model: str = ""
     context: int = 0
     requests_per_minute: float = 0
@@ -96,7 +96,7 @@ def model(settings: Settings, name: str, model: str) -> Model:
 
 
 def is_endpoint(settings: Settings, name: str) -> bool:
-    """Return whether a model's name that begins with this belongs to an endpoint, and not to a kind of model."""
+    """Return whether this start of a model's name is an endpoint, not a kind of model."""
     return name in settings.endpoints or name not in plugins.provider.names()
 
 
@@ -117,9 +117,9 @@ def judges(settings: Settings, model: str) -> bool:
 
 
 def free(settings: Settings, model: str) -> bool:
-    """Return whether nobody is paid for the model's tokens: it runs in this process, or on a local server.
+    """Return whether the model's tokens are free: it runs in this process, or on a local server.
 
-    An endpoint that a user saved is not free: only its own entry, which the user wrote, says what is behind its address.
+    An endpoint saved by a user is not free: only its own entry says what is behind its address.
     """
     kind = model.partition(":")[0]
     if not is_endpoint(settings, kind):
@@ -135,7 +135,7 @@ def in_process(settings: Settings, model: str) -> bool:
 
 
 def near(settings: Settings, model: str) -> bool:
-    """Return whether what a model gets stays here: it runs in this process, or its endpoint is marked local."""
+    """Return whether data for a model stays here: it runs in this process, or its endpoint is marked local."""
     kind, _, name = model.partition(":")
     if in_process(settings, model):
         return True
@@ -151,14 +151,14 @@ def near(settings: Settings, model: str) -> bool:
 
 
 def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: bool = False) -> Settings:
-    """Check and save an endpoint, and return the new settings.  Raises `ConfigError`, and changes nothing then."""
+    """Check and save an endpoint, and return the new settings.  On `ConfigError`, nothing has changed."""
     _prices(name, entry)
     _quirks(name, entry, Preset(title=name))
     return saved_endpoints.add(settings, name, entry, key, replace=replace)
 
 
 def rates(settings: Settings) -> dict[str, Rate]:
-    """Return the limits on requests and tokens a minute by the beginning of a model's name.  Raises `ConfigError`.
+    """Return the limits on requests and tokens per minute by the start of a model's name.  Raises `ConfigError`.
 
     The administrator's limits apply besides those of the endpoints.
     """
@@ -242,7 +242,7 @@ def _on_this_machine(configured: Configured) -> bool:
 
 
 def _base_url(configured: Configured) -> str:
-    """Return the address that the client gets; of Azure's resource alone, that of its API without versions."""
+    """Return the client's address; for a bare Azure resource, that of its API without versions."""
     url = configured.url.rstrip("/")
     bare = configured.service.kind == "azure" and not configured.entry.api_version and not urlsplit(url).path
     return f"{url}/openai/v1" if bare and url else url

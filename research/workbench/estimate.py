@@ -49,7 +49,7 @@ class Estimate(Struct, frozen=True):
 INSTRUCTIONS = Span(150, 900)
 """Tokens of a system prompt without the tools."""
 TOOL = Span(50, 250)
-"""Tokens of a tool's description; a provider that receives it outside the messages may not count it."""
+"""Tokens of a tool's description; providers that receive it outside the messages may not count it."""
 FOUND = Span(50, 500)
 """Tokens that a round adds to the history besides one full observation: the call, and more observations."""
 
@@ -99,7 +99,7 @@ def estimate(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -
 
 
 def forecast(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -> Forecast | None:
-    """Return the estimate as a plan shows it; None if it is unknown."""
+    """Return the estimate for display with a plan; None if unknown."""
     try:
         found = estimate(recipe, question, models=models)
     except ConfigError:
@@ -136,7 +136,7 @@ def _head(recipe: Recipe, question: str, *, native: bool) -> Span:
     """Return the tokens of system prompt and question; children have similar ones."""
     asked, tools = estimate_tokens(question), len(recipe.tools)
     described = 0 if native else TOOL.low * tools
-    # Frameworks add tools of their own, and an MCP server may add twenty.
+    # Frameworks add their own tools, and an MCP server may add twenty.
     most = tools + 5 + 20 * len(recipe.mcp)
     return Span(INSTRUCTIONS.low + described + asked / 2, INSTRUCTIONS.high + TOOL.high * most + 2 * asked)
 
@@ -182,12 +182,12 @@ def _loop(loop: Loop, recipe: Recipe, head: Span, growth: Span, per_token: float
 
 
 def _everything(behind: int, each: float) -> float:
-    """Return the size of the whole history: the most that a strategy without the trait `shows` can show."""
+    """Return the size of the whole history: the most shown by a strategy without the trait `shows`."""
     return behind * each
 
 
 def _call(call: Call, question: str) -> _Part:
-    """Return the part of a call; its instructions are short and contain the question."""
+    """Return the part for a call; its instructions are short and contain the question."""
     low, high = 30 + estimate_tokens(question) / 2, 600 + 2 * estimate_tokens(question)
     return _Part(
         call.purpose,
@@ -209,7 +209,7 @@ def _capped(
         f"results and {ANSWER.high:,.0f} of reply a round on average; requests that have to be repeated do not count."
     ]
     if budget.tokens is not None:
-        # Requests in flight when the cap is reached are still paid for, and so is the forced answer.  A prompt that grows
+        # Requests in flight at the cap are still paid for, as is the forced answer.  A prompt that grows
         # by a round each time cannot exceed `reach` before all prompts together reach the cap.
         reach = head.high + sqrt(2 * budget.tokens * growth.high) + 2 * growth.high + ANSWER.high
         cap = budget.tokens + (at_once + 1) * min(max(part.largest for part in parts), reach)

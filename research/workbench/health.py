@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from research.workbench.workbench import Workbench
 
 LOW_MB, LEAST_MB = 1_000, 100
-"""Free space on the home folder's disk: below the first, the state is degraded; below the second, nothing is served."""
+"""Free space on the home folder's disk: below the first, degraded; below the second, nothing is served."""
 UNTAKEN_S = 60.0
-"""When a run has waited this long in the queue and none is running, there is no worker."""
+"""If a run has waited this long in the queue and none is running, there is no worker."""
 _MB = 1_000_000
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Check(Struct, frozen=True, omit_defaults=True):
 
     status: State
     text: str = ""
-    """What is wrong, and how to fix it."""
+    """The problem, and how to fix it."""
     free_mb: int | None = None
 
 
@@ -48,14 +48,14 @@ class Runs(Struct, frozen=True):
     queued: int
     running: int
     lost: int
-    """Runs whose process is gone; they are reclaimed within seconds, unless they have crashed it several times."""
+    """Runs whose process is gone; reclaimed within seconds, unless they crashed it several times."""
     seen_s: float | None
     """Seconds since the latest heartbeat of a running run; None if there are none."""
     text: str = ""
 
 
 class Health(Struct, frozen=True):
-    """The overall state: `degraded` if one check is."""
+    """The overall state: `degraded` if any check is."""
 
     status: State
     serving: bool

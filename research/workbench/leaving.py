@@ -1,4 +1,4 @@
-"""What may leave this machine in a run of a recipe: decided, refused and remembered before the run starts."""
+"""Decide, before a run starts, what its recipe may send from this machine; refuse, and remember the choice."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class Host(Protocol):
 
 
 class MustChoose(ConfigError):
-    """A cloud model would get private documents, and the user has not said for this run whether it may."""
+    """A cloud model would get private documents, and the user has not decided on it for this run."""
 
     def __init__(self, message: str, model: str, folders: Sequence[str], said: str) -> None:
         super().__init__(message)
         self.model, self.folders = model, folders
-        """What would be sent where, for a page that asks."""
+        """What would be sent where, for the question on a page."""
         self.said = said
-        """What the user once answered; empty: nothing yet."""
+        """The user's earlier answer; empty: none yet."""
 
 
 def private_sources(recipe: Recipe) -> list[str]:
-    """Return the private sources of a recipe, in words; the memory counts where the user asks that such things stay here."""
+    """Return a recipe's private sources, in words; the memory counts if the user wants private data to stay here."""
     folders = [f"folder {folder}" for folder in recipe.folders if folder != PAGES]
     return [*folders, *(["the memory"] if recipe.recall and recipe.egress else [])]
 
 
 def far_models(settings: Settings, recipe: Recipe, readers: Sequence[str] = (), *, scope: str = PRIVATE) -> list[str]:
-    """Return the models of a recipe, and of those who read its runs, that its scope keeps from what is private."""
+    """Return the models of a recipe, and readers of its runs, that its scope keeps from private data."""
     judge = recipe.judged_by.removeprefix("model:") if recipe.judged_by.startswith("model:") else recipe.model
     named = dict.fromkeys([recipe.model, *recipe.roles.values(), judge, *readers])
     may = endpoint_registry.in_process if scope == OFFLINE else endpoint_registry.near
@@ -62,12 +62,12 @@ def far_models(settings: Settings, recipe: Recipe, readers: Sequence[str] = (), 
 
 
 def answer(store: KeyValue, scope: str) -> None:
-    """Remember what the user says about private documents and cloud models, `open` or `private`."""
+    """Remember the user's choice on private documents and cloud models, `open` or `private`."""
     store.put(_KIND, "answer", msgspec.json.encode(scope))
 
 
 def decided(host: Host, recipe: Recipe, readers: Sequence[str] = ()) -> Recipe:
-    """Return the recipe with its scope.  Raises `ConfigError` with the reason if its scope forbids what it needs.
+    """Return the recipe with its scope.  Raises `ConfigError` with the reason if the scope forbids something it needs.
 
     `readers` are models that read its runs from outside, such as the judge of an evaluation.  Without a choice, private
     documents stay here if a cloud model would get them; the user is asked once.
@@ -85,7 +85,7 @@ def decided(host: Host, recipe: Recipe, readers: Sequence[str] = ()) -> Recipe:
 
 
 def answered(store: KeyValue) -> str:
-    """Return what the user once said about private documents and cloud models; empty: nothing yet."""
+    """Return the user's choice on private documents and cloud models; empty: none yet."""
     for body in store.values(_KIND, "answer"):
         found = msgspec.json.decode(body)
         if found in SCOPES:
@@ -100,7 +100,7 @@ def egress_of(recipe: Recipe, seen: Callable[[], bool]) -> Egress:
 
 
 def held(store: RunLog, runs: Iterable[str]) -> Egress:
-    """Return what a model that reads these runs from outside may be sent: no more than the strictest of them allows."""
+    """Return what may be sent to a model that reads these runs from outside: what the strictest allows."""
     found = [Egress()]
     for run in runs:
         events = store.events(run)

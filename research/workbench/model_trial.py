@@ -1,6 +1,6 @@
 """A trial of a model: a small job of three rounds with tool calls, then a long prompt whose reply is stopped.
 
-The results are kept in the home folder; together they are the table of what works here.
+The results are kept in the home folder; together they show what works here.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ FILE: Final = "endpoint-tests.json"
 """The file in the home folder with the last trial of each model."""
 STOPS_WITHIN_S: Final = 2.0
 MOST_REQUESTS: Final = 6
-"""Requests after which a model that goes on calling tools has failed."""
+"""Requests after which a model still calling tools has failed."""
 _TASK: Final = (
     "A secret word is in a safe, and the code of the safe is in the red box. Open the red box with `open_box`, then open "
     "the safe with the code, using `open_safe`: one call at a time, and never guess. Then answer with the secret word alone."
 )
 _LINES: Final = 400
-"""Lines of the long prompt, about 5,600 tokens: servers that cut prompts cut it."""
+"""Lines of the long prompt, about 5,600 tokens: servers that cut prompts will cut it."""
 _LONG: Final = (
     "Which word does the second line of this list name as the password? Answer with it first, then count from one to three "
     "hundred in words."
@@ -72,7 +72,7 @@ class Trial(Struct, frozen=True, kw_only=True):
     reads_prompt: bool = True
     """False: it reported far fewer tokens than were sent, so it has cut the prompt."""
     long_prompt: bool | None = None
-    """Whether it found what stood at the beginning of a long prompt; None: not tried."""
+    """Whether it found the word at the start of a long prompt; None: not tried."""
     stops: bool | None = None
     """Whether its reply could be stopped; None: it came at once."""
     prompt_tokens: int = 0
@@ -83,7 +83,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     @property
     def also(self) -> dict[str, bool | None]:
-        """What worked besides the job; None: not tried."""
+        """Results besides the job; None: not tried."""
         return {
             "streaming": self.streams,
             "token counts": self.usage,
@@ -103,8 +103,8 @@ class Trial(Struct, frozen=True, kw_only=True):
 def run(bench: Host, name: str, model: str = "") -> Trial:
     """Do the job on a model of the endpoint, keep the result and return it.
 
-    `model` empty: the endpoint's own, or the only one that its server lists.  Raises `ConfigError` for an endpoint that is
-    not set up or a model that nobody named; what goes wrong on the server is the result.
+    `model` empty: the endpoint's own, or the only one that its server lists.  Raises `ConfigError` for an endpoint that
+    is not set up or without a model; a failure on the server is a result.
     """
     if not endpoint_registry.is_endpoint(bench.settings, name) and name not in BY_SETTINGS:
         raise ConfigError(endpoint_registry.unknown(bench.settings, name))
@@ -120,7 +120,7 @@ def run(bench: Host, name: str, model: str = "") -> Trial:
         problem = str(error)
     found = job.result(name, model, time.monotonic() - started, problem)
     if found.ok:
-        with suppress(WorkbenchError):  # the job was done all the same
+        with suppress(WorkbenchError):  # the job was done anyway
             job.read_long_prompt()
         found = job.result(name, model, found.seconds, "")
     found = msgspec.structs.replace(found, problem=mask_keys(found.problem, list(bench.settings.secrets())))
@@ -157,7 +157,7 @@ def table(home: Path) -> list[Trial]:
 
 
 COLUMNS: Final = ("model", "tools", *Trial(endpoint="", model="", at=0, ok=True).also, "seconds", "tested", "problem")
-"""Of the table of what works here."""
+"""Columns of the table of what works here."""
 
 
 def cells(found: Trial) -> list[str]:
@@ -190,14 +190,14 @@ def forget(home: Path, name: str) -> list[Trial]:
 
 def keep(home: Path, *found: Trial) -> None:
     """Keep these results in place of earlier ones of the same models."""
-    # Earlier versions kept one for each endpoint, under its name.
+    # Earlier versions kept one per endpoint, under its name.
     names = {each.endpoint for each in found}
     earlier = {key: each for key, each in _read(home).items() if key not in names}
     decoding.save(home / FILE, earlier | {f"{each.endpoint}:{each.model}": each for each in found})
 
 
 def _closing(pieces: Iterator[Delta | Completion], closed: threading.Event) -> Iterator[Delta | Completion]:
-    """Yield the pieces of a reply, and tell when its connection is closed."""
+    """Yield the pieces of a reply, and report its closed connection."""
     try:
         yield from pieces
     finally:
@@ -209,7 +209,7 @@ class _Job:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        # Random, so that only the tools can have told them.
+        # Random, so that only the tools can reveal them.
         self._code = f"{secrets.randbelow(9000) + 1000}"
         self._word = f"heron-{secrets.randbelow(9000) + 1000}"
         self._messages: list[Message] = [Message("user", _TASK)]
@@ -254,7 +254,7 @@ class _Job:
             self._messages += [Message("tool", self._use(call), call_id=call.id) for call in calls]
 
     def read_long_prompt(self) -> None:
-        """Ask for a word at the beginning of a long prompt, and stop the reply when it came."""
+        """Ask for a word at the beginning of a long prompt, and stop the reply once it came."""
         word = f"osprey-{secrets.randbelow(9000) + 1000}"
         lines = [f"{n}. A heron waits at the water's edge until noon." for n in range(1, _LINES)]
         lines.insert(1, f"The password is {word}.")

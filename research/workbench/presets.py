@@ -117,7 +117,7 @@ class Advice(Struct, frozen=True):
 
 
 SHAPE = ("framework", "context", "options", "tools", "search", "recall", "remember", "budget")
-"""The fields that a built-in preset sets; model, folders and the others stay as the user chose them."""
+"""The fields that a built-in preset sets; model, folders and others stay as the user chose them."""
 
 ADVICE = (
     Advice("few", "Few steps", "react", "full"),
@@ -152,7 +152,7 @@ KINDS = ("Framework", "Context strategy", "Option", "Role", "Tool", "Source", "P
 
 
 class Fitted(Struct, frozen=True):
-    """Choices that make a valid recipe here, and what had to be left out of them."""
+    """Choices that make a valid recipe here, and what had to be left out."""
 
     choices: Choices
     gaps: tuple[Gap, ...] = ()
@@ -193,7 +193,7 @@ def of(recipe: Recipe) -> Choices:
 
 
 def advice(framework: str, context: str) -> str | None:
-    """Return the id of the task that this pair is recommended for, if any."""
+    """Return the id of the task for which this pair is recommended, if any."""
     return next((each.id for each in ADVICE if (each.framework, each.context) == (framework, context)), None)
 
 
@@ -246,13 +246,13 @@ def fit(bench: Workbench, choices: Choices) -> Fitted:
 
 
 def _folders(bench: Workbench, choices: Choices) -> Sequence[str]:
-    """Return the folders that may be chosen; the documents of an evaluation only where nothing else is searched."""
+    """Return the folders that may be chosen; an evaluation's documents only if nothing else is searched."""
     named = choices.folders or () if choices.search == (FOLDERS,) else ()
     return [*bench.folders(), *(set(named) - set(bench.library.unknown(named)))]
 
 
 def _equipped(bench: Workbench, preset: BuiltIn) -> Fitted:
-    """Return a built-in preset with the web if a service is set up, and with remarks on what is not set up."""
+    """Return a built-in preset, with the web if a service is set up, and remarks on missing services."""
     gaps = []
     found = preset.choices
     if preset.web:
@@ -279,7 +279,7 @@ def _read(preset: Preset) -> Choices:
 def _options(
     framework: str, context: str, given: Mapping[str, Any], gaps: list[Gap]
 ) -> Iterator[tuple[str, bool | int | float | str]]:
-    """Yield the options that the framework and the strategy have and accept."""
+    """Yield the options that framework and strategy accept."""
     entries = {"framework": plugins.framework.get(framework), "context": plugins.context.get(context)}
     for key, value in given.items():
         side, _, name = key.partition(".")
@@ -292,7 +292,7 @@ def _options(
 
 
 def _available(bench: Workbench, what: str, wanted: Sequence[str], gaps: list[Gap]) -> Iterator[str]:
-    """Yield the services that have the key or address they need."""
+    """Yield the services that have their key or address."""
     for name in wanted:
         try:
             services([name] if name not in (LIBRARY, FOLDERS, "web") else [], bench.settings)

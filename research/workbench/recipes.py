@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """The parts of the open workbench that recipes are checked against."""
+    """The parts of the open workbench used to check recipes."""
 
     settings: Settings
 
@@ -69,8 +69,8 @@ def checked(
 ) -> Recipe:
     """Return the recipe.  Raises `ConfigError` that names what is wrong and what is known.
 
-    `tools` None: the defaults, and `query` if a folder that is searched has a table.  `folders` None: all that are in the
-    library.  `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
+    `tools` None: the defaults, and `query` if a searched folder has a table. `folders` None: all in the library.
+    `judge`: `uncertain`, `all`, `off`, or a judge of citations; empty: as the settings say.
     `rest` are other fields of `Recipe`, of which `budget` may be a mapping such as `{"seconds": 120}`; `options` as on the
     command line (`{"framework.rounds": 5, "context.k": 3}`); and `readers`, the models that will read its runs.
     """
@@ -117,10 +117,10 @@ def command_of(text: str) -> tuple[str, dict[str, str]] | None:
 
 
 def command_option(name: str) -> str:
-    """Return the option of a framework that has a command of this machine; empty: it has none, or is unknown."""
+    """Return the framework's option that holds a local command; empty: it has none, or is unknown."""
     try:
         return plugins.framework.get(name).command
-    except ConfigError:  # reported where the recipe is made
+    except ConfigError:  # reported when the recipe is made
         return ""
 
 
@@ -145,7 +145,7 @@ def _budget(given: object) -> Budget:
 
 
 def _judge(host: Host, wanted: str, model: str, roles: dict[str, str]) -> str:
-    """Return `Recipe.judge`; a model that is named as the judge gets the role instead.  Raises `ConfigError`."""
+    """Return `Recipe.judge`; a model named as judge gets the role instead.  Raises `ConfigError`."""
     named, own = {"judge", "verify"} & roles.keys(), endpoint_registry.judges(host.settings, model)
     usual = "all" if host.settings.judge == "all" else UNCERTAIN
     # A model named for the role overrides the settings; earlier versions called the default `auto`.
@@ -193,7 +193,7 @@ def _policy(host: Host, framework: str, context: str | None) -> tuple[plugins.Fr
 
 
 def _tools(host: Host, search: Sequence[str], folders: Sequence[str | Path] | None) -> Sequence[str]:
-    """Return the default tools, and the one for tables if a folder that is searched has a table."""
+    """Return the default tools, and the one for tables if a searched folder has one."""
     own = set(_folders(host, folders, search) if {LIBRARY, FOLDERS} & set(search) else ())
     own -= set(host.library.unknown(sorted(own)))
     return (*defaults.TOOLS, defaults.QUERY) if own and host.library.tables(sorted(own)) else defaults.TOOLS
@@ -203,12 +203,12 @@ def _check_tools(host: Host, tools: Iterable[str], rest: Mapping[str, Any]) -> N
     entries = [plugins.tool.get(name) for name in tools]
     if any(each.scholar for each in entries):
         services(rest.get("scholar", Recipe().scholar), host.settings)
-    if rest.get("mcp") and rest.get("egress") != leaving.OFFLINE:  # which refuses them without asking them
+    if rest.get("mcp") and rest.get("egress") != leaving.OFFLINE:  # offline refuses them without contacting them
         host.mcp.offer(rest["mcp"])
 
 
 def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the user's limits on sources as they are compared.  Raises `ConfigError` where they cannot be kept."""
+    """Return the user's limits on sources, normalised. Raises `ConfigError` if they cannot be kept."""
     names = ("allow_domains", "deny_domains", "since", "until")
     scope = scope_of(**{name: rest[name] for name in names if rest.get(name)})
     if scope == EVERYTHING:
@@ -227,7 +227,7 @@ def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_of(host: Host, rest: Mapping[str, Any]) -> dict[str, str]:
-    """Return `as_of`, the day whose version of each page is read, if given.  Raises `ConfigError` without an archive."""
+    """Return `as_of`, the day for which pages are read, if given.  Raises `ConfigError` without an archive."""
     if not rest.get("as_of"):
         return {}
     if not host.settings.archive_url:
@@ -265,9 +265,9 @@ def _resolved(host: Host, search: Sequence[str]) -> tuple[str, ...]:
 def _folders(
     host: Host, folders: Sequence[str | Path] | None, search: Sequence[str], *, as_of: bool = False
 ) -> tuple[str, ...]:
-    """Return the folders to search, as absolute paths; none where neither the library nor its folders are a source.
+    """Return the folders to search, as absolute paths; none if neither the library nor its folders are a source.
 
-    `as_of`: without the kept pages, which are of other days.
+    `as_of`: without kept pages, which are of other days.
     """
     if folders is None:
         folders = host.folders() if {LIBRARY, FOLDERS} & set(search) else ()

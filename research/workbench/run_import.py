@@ -1,8 +1,8 @@
 """Writing runs to files and importing them: one event per line, as `export --format jsonl` writes them.
 
-Files are untrusted: their size is bounded, every event is checked, the recipe loses whatever could give a resumed run
-access to this computer, and its numbers are brought within the limits of this workbench.  A run that had not ended is saved
-as paused: only a person continues it.
+Files are untrusted: their size is bounded, every event is checked, the recipe loses all that could give a resumed run
+access to this computer, and its numbers are brought within the limits of this workbench.  A run that had not ended is
+saved as paused: only a user continues it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _DEPTH = 64
 _COUNT = 100_000
 """Most rounds and requests of one agent."""
 _DIGITS = 300
-"""Most digits of any other number, such as an argument of a call; more cannot be compared with other numbers."""
+"""Most digits of any other number, such as a call's argument; longer ones cannot be compared."""
 _LEAST = {"tokens": 1, "usd": 0.0001, "seconds": 0.1, "tool_calls": 1}
 """The smallest caps of a budget that the pages accept."""
 _HOTTEST = 2.0
@@ -64,7 +64,7 @@ _CALENDAR_S = 250_000_000_000
 _PIXELS = 10_000
 """Largest width and height of a picture."""
 _TEXT, _NAME = 4_000_000, 10_000
-"""Characters of a text, as of a reply; and of what is repeated wherever a run is shown: names, titles, addresses, ids."""
+"""Most characters of a text such as a reply; and of texts repeated wherever a run is shown: names, titles, addresses, ids."""
 _NAMES = frozenset(
     {
         "id",
@@ -84,7 +84,7 @@ _NAMES = frozenset(
         "searched",
     }
 )
-"""Fields with such texts, beside the recipe."""
+"""Fields with such repeated texts, beside the recipe."""
 _ITEMS, _AGENTS = 20_000, 1_000
 """Most values of a list or an object, and most agents of a run."""
 _MARKS = 5_000_000
@@ -96,10 +96,9 @@ class CheckedRun(Struct, frozen=True):
 
     events: tuple[Event, ...]
     withheld: tuple[str, ...] = ()
-    """What was removed from its recipe: folders, servers and models of the computer it comes from, and the use of the
-    memory."""
+    """Removed from its recipe: folders, servers and models of its computer, and the use of the memory."""
     limited: tuple[str, ...] = ()
-    """What was changed in its recipe: numbers beyond the limits of this workbench."""
+    """Changed in its recipe: numbers beyond the limits of this workbench."""
     original: tuple[Event, ...] = ()
     """The events before anything was removed."""
 
@@ -122,7 +121,7 @@ class ImportedRun(Struct, frozen=True):
     withheld: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
     unfinished: bool = False
-    """Whether it had not ended, so that a person may resume it."""
+    """Whether it had not ended, so that a user may resume it."""
 
 
 def to_jsonl(events: Iterable[Event]) -> bytes:
@@ -131,7 +130,7 @@ def to_jsonl(events: Iterable[Event]) -> bytes:
 
 
 def to_zip(runs: Mapping[str, Iterable[Event] | bytes]) -> bytes:
-    """Return several runs as a ZIP file, each under its id; of a damaged one the lines as they are stored."""
+    """Return several runs as a ZIP file, each under its id; a damaged one with its lines as stored."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for run_id, events in runs.items():
@@ -192,7 +191,7 @@ def read_run(data: bytes) -> CheckedRun:
 def import_run(store: Store, checked: CheckedRun) -> ImportedRun:
     """Save an imported run, all of it or nothing.
 
-    A run that had not ended is paused or waits for a reply: no process takes it up before a person has asked for it.
+    A run that had not ended is paused or waits for a reply: no process continues it before a user asks.
     """
     run_id, state = checked.id, "new"
     if (existing := _events(store, run_id)) is not None:
@@ -201,7 +200,7 @@ def import_run(store: Store, checked: CheckedRun) -> ImportedRun:
         run_id, state = new_id(), "renamed"
     try:
         _save(store, run_id, checked)
-    except ConfigError:  # the id of a deleted run that was not purged yet
+    except ConfigError:  # the id of a deleted run not purged yet
         run_id, state = new_id(), "renamed"
         _save(store, run_id, checked)
     unfinished = not isinstance(checked.events[-1], RunFinished)
@@ -210,7 +209,7 @@ def import_run(store: Store, checked: CheckedRun) -> ImportedRun:
 
 
 def _save(store: Store, run_id: str, checked: CheckedRun) -> None:
-    """Save run and events at once: a run without its last event would be taken for one whose process has died."""
+    """Save run and events at once: a run without its last event would look like one whose process died."""
     started = checked.started
     events = [msgspec.structs.replace(event, run=run_id) for event in checked.events]
     store.create(RunRow(run_id, started.question, started.recipe, created=min(started.time, time.time())), events)
@@ -241,9 +240,9 @@ def _events(store: Store, run_id: str) -> tuple[Event, ...] | None:
 def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     """Return the recipe without access to this computer, should the run be resumed; and what was removed.
 
-    A file may contain calls that no model made, and resuming the run makes those that have no result.  They can only do
-    what a web page could also make a model do: search, visit, calculate in the sandbox.  A model that runs in this
-    process may be a file or saved run of this computer: it keeps its name under the unknown provider `elsewhere`.
+    A file may contain calls that no model made, and resuming makes those without a result. They can only do what a web
+    page could make a model do: search, visit, calculate in the sandbox. A model in this process may be a file or saved
+    run of this computer: it keeps its name under the unknown provider `elsewhere`.
     """
     named = (recipe.model, *recipe.roles.values())
     models = dict.fromkeys(name for name in named if name != defaults.OFFLINE and plugins.provider_of(name).local)
@@ -267,8 +266,8 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
 def _limited(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     """Return the recipe with its numbers within today's limits, and what was changed.
 
-    Options of a plug-in that is not installed stay as they are: such a run cannot be resumed.
-    Raises `ConfigError` for an option that has to be a number and is none.
+    Options of a missing plug-in are unchanged: such a run cannot be resumed. Raises `ConfigError` for a numeric option
+    that is not a number.
     """
     changed: list[str] = []
 
@@ -368,9 +367,9 @@ def _check(event: Event, before: list[Event], asked: dict[str, set[int]]) -> Non
 def _numbers(
     value: Any, depth: int = 0, foreign: bool = False, limit: int = _TEXT, name: str = ""
 ) -> Iterator[tuple[bool, float]]:
-    """Yield the numbers at any depth, each with whether it is in a field of our own rather than in a foreign object.
+    """Yield the numbers at any depth, each with whether it is in a field of ours, not of a foreign object.
 
-    Raises `ConfigError` for a text, a list or an object beyond its limit; `name` is the field that it is in.
+    Raises `ConfigError` for a text, a list or an object beyond its limit; `name` is its field.
     """
     if depth > _DEPTH:
         raise ConfigError("too many objects within objects")

@@ -79,7 +79,7 @@ async def arun(question: str, *, workbench: Workbench | None = None, **recipe: A
 class _Feed:
     """Drives one run, and hands its events to the event loop in which it was created.
 
-    Its thread is a daemon: the loop's own thread pool would keep the program from ending while a call hangs.
+    Its thread is a daemon: the loop's thread pool would keep the program alive while a call hangs.
     """
 
     def __init__(self, question: str, workbench: Workbench | None, recipe: Mapping[str, Any]) -> None:
@@ -92,7 +92,7 @@ class _Feed:
         """The workbench and the run's id, once the run exists."""
 
     def start(self) -> None:
-        """Begin to drive the run."""
+        """Start driving the run."""
         threading.Thread(target=self._work, name="run-for-asyncio", daemon=True).start()
 
     def _work(self) -> None:

@@ -1,4 +1,4 @@
-"""The verifiers of this installation: opening them, measuring them on files of claims, and what was measured."""
+"""The verifiers of this installation: opening them, measuring them on files of claims, and their measurements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from research.config.settings import Settings
 
 FILE: Final = "verifiers.json"
-"""The file in the home folder with what was measured."""
+"""The file in the home folder with the measurements."""
 TRUE: Final = ("supported", "calculated", "true", "entailment", "supports")
 FALSE: Final = ("contradicted", "unsupported", "partial", "partially_supported", "not_supported", "not_stated", "false",
                 "refuted", "refutes", "contradiction", "neutral", "not_enough_info")  # fmt: skip
@@ -40,14 +40,14 @@ class Host(Protocol):
 
 
 def open_judges(bench: Host) -> Judges:
-    """Return the judges for the runs of a workbench; what is measured later counts at once."""
+    """Return the judges for a workbench's runs; later measurements count at once."""
     return Judges(partial(open_verifier, bench), lambda name: _thresholds(bench.settings.home, name))
 
 
 def _thresholds(home: Path, name: str) -> Thresholds | None:
     try:
         found = measured(home).get(name)
-    except ConfigError:  # doctor reports the file; the careful thresholds count
+    except ConfigError:  # doctor reports the file; the careful thresholds apply
         return None
     return found.thresholds if found else None
 
@@ -129,7 +129,7 @@ def _passages(row: dict[str, Any]) -> Iterator[str]:
 
 
 def measured(home: Path) -> dict[str, Calibration]:
-    """Return what was measured of each judge, by its name.  Raises `ConfigError` if the file is damaged."""
+    """Return each judge's measurements, by name.  Raises `ConfigError` if the file is damaged."""
     return decoding.saved(home / FILE, Calibration, "calibrate the verifiers again")
 
 

@@ -58,7 +58,7 @@ class Workbench:
 
     def __init__(self, settings: Settings | None = None, queue: Queue | None = None) -> None:
         self.settings = settings or load()
-        # Unknown: the file may have changed since the settings were read, so the first refresh reads it again.
+        # Unknown: the file may have changed since it was read, so the first refresh reads it again.
         self._saved: tuple[int, int] | None = None
         logs.redact_keys(self.settings)
         observers: list[Observer] = [partial(deleting.noting, lambda: self.library)]
@@ -68,7 +68,7 @@ class Workbench:
         self.caps = Caps(
             limits, lambda: self.store, self.settings.home, lambda model: endpoint_registry.free(self.settings, model)
         )
-        """What the administrator lets this user take; without a login, there are no caps."""
+        """The administrator's caps on this user; none without a login."""
         if limits:
             observers.append(self.caps.observe)
         self.engine = ThreadEngine(
@@ -81,7 +81,7 @@ class Workbench:
         )
 
     def _queue(self) -> Queue | None:
-        """Return the queue in which runs wait for a worker; None: this process executes its runs itself."""
+        """Return the queue in which runs wait for a worker; None: this process executes its runs."""
         if self.settings.engine == "here":
             return None
         from research.engine.queue import DbosQueue
@@ -120,7 +120,7 @@ class Workbench:
 
     @cached_property
     def common(self) -> Store:
-        """The store of the user "", which contains the counters that all users share."""
+        """The store of the user "", with the counters that all users share."""
         return Workbench(settings_for(self.settings, "")).store if self.settings.user else self.store
 
     @cached_property
@@ -147,7 +147,7 @@ class Workbench:
 
     @cached_property
     def judges(self) -> Judges:
-        """The verifiers of citations, with what they said since this workbench was opened."""
+        """The verifiers of citations, with their judgements since this workbench was opened."""
         from research.workbench.verifier_registry import open_judges
 
         return open_judges(self)
@@ -198,7 +198,7 @@ class Workbench:
         return unreadable
 
     def purge(self, before: float) -> None:
-        """Erase the runs and folders that were deleted before that time, in seconds since the epoch.
+        """Erase the runs and folders deleted before that time, in seconds since the epoch.
 
         The memory erases its own deleted entries when it is opened.
         """
@@ -286,7 +286,7 @@ class Workbench:
         return self.caps.sandbox()
 
     def sources(self) -> list[str]:
-        """Return what a search can look through: the library, `web`, and each web service by its name."""
+        """Return what can be searched: the library, `web`, and each web service by name."""
         return [LIBRARY, "web", *(entry.id for entry in plugins.searcher.all() if not entry.scholar)]
 
     def folders(self) -> list[str]:

@@ -23,21 +23,21 @@ from research.store import Store
 
 PREFIX = "recorded:"
 _OPEN = 2
-"""Worlds that are kept in memory."""
+"""Most worlds kept in memory."""
 
 
 class StoredWorld(Struct, frozen=True):
     """The runs of a world, in the order in which their results count."""
 
     name: str
-    """The evaluation or the run that was recorded."""
+    """The recorded evaluation or run."""
     runs: tuple[str, ...]
     created: float
     """Seconds since the epoch."""
 
 
 def name_of(world: str) -> str:
-    """Return the evaluation or the run that `Recipe.world` names; empty for none."""
+    """Return the evaluation or run that `Recipe.world` names; empty for none."""
     return world.removeprefix(PREFIX).rpartition("@")[0]
 
 
@@ -60,7 +60,7 @@ class Worlds:
         digest = world.rpartition("@")[2]
         with self._lock:
             found = self._open.pop(digest, None) or self._read(world, digest)
-            self._open[digest] = found  # the last one used is the last to go
+            self._open[digest] = found  # the last one used goes last
             while len(self._open) > _OPEN:
                 del self._open[next(iter(self._open))]
             return found

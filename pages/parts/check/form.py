@@ -50,7 +50,7 @@ def draw(bench: Workbench) -> None:
             given = (
                 report_intake.read_bytes(file.getvalue(), file.name) if file else auditing.given_of(bench, text or "")
             )
-            home.until_ready()  # before the recipe, which names the collections that there are
+            home.until_ready()  # before the recipe, which names the existing collections
             recipe = auditing.recipe_for(bench)
             run_id = bench.engine.start(auditing.question_of(given), recipe, given=given).run_id
     except REFUSED as error:

@@ -35,7 +35,7 @@ class Metric(NamedTuple):
     title: str
     value: Callable[[Figures], str]
     less: Callable[[Figures], float | None] | None = None
-    """The amount of which less is better."""
+    """The amount, if less is better."""
     effort: bool = False
     """Compared only between runs that answered in full."""
 
@@ -55,7 +55,7 @@ def table(columns: Sequence[Column]) -> None:
 
 
 def _figures(view: RunView) -> Figures:
-    """Return the numbers of a run, with the short answer as the run's own page shows it."""
+    """Return the numbers of a run, with the short answer as on the run's page."""
     return structs.replace(figures(view), short=headline(view) if view.short else "")
 
 
@@ -105,7 +105,7 @@ def _metrics() -> list[Metric]:
 
 
 def _denied(each: Figures) -> float | None:
-    """Return how many citations their source does not bear out; None if nothing is cited."""
+    """Return how many citations lack support in their source; None if nothing is cited."""
     if not each.citations or not any(each.citations.values()):
         return None
     return sum(number for status, number in each.citations.items() if status not in HOLDS)

@@ -76,7 +76,7 @@ def draw(columns: Sequence[Column], after: int = 0) -> None:
 
 
 def _differing(columns: Sequence[Column], rows: Sequence[Row], same: Sequence[bool]) -> None:
-    """Draw the rows in which the runs differ; those between them are one row each that counts them."""
+    """Draw the rows in which the runs differ; each stretch between them is one row with its count."""
     if all(same):
         st.markdown(t("All {steps} are the same in every run.", steps=count(len(rows), "step")))
         return

@@ -75,7 +75,7 @@ def _undecided(pairs: Sequence[Pair], names: Mapping[str, str]) -> str:
 
 
 def _value(name: str, found: Figure, measure: str) -> str:
-    """Return the value of a recipe: how many were right of all, with the share and its interval."""
+    """Return a recipe's value: how many of all were right, with the share and its interval."""
     between = span(found, measure)
     value = plain(shown(found, measure)) + (t(" ({n})", n=plain(between)) if between else "")
     if measure == "right":

@@ -21,16 +21,16 @@ from research.errors import ToolError
 from research.search.library.documents import Library
 
 MARKDOWN, PLAIN = (".md", ".markdown"), (".txt",)
-"""Ends of the addresses of documents whose lines are drawn as they are written: as Markdown, or as text.  From other
-files Markdown is read, with the lines of their pages.
+"""Suffixes of documents whose lines are drawn as written: as Markdown, or as text. Other files are read as Markdown,
+with the lines of their pages.
 """
 _BLOCK = re.compile(r"\s*(?:[|#>`~*+-]|\d+[.)]\s|$)")
-"""A line that is no paragraph of its own."""
+"""A line that is not a separate paragraph."""
 _MARKUP = re.compile(r"[*_`$<>\[\]]")
 _OPENING = re.compile(r"[ \t]*(?:(?:#{1,6}|[-*+]|\d+[.)]|>)[ \t]+)*")
-"""What makes a line a heading, an item of a list or a quotation."""
+"""Marks of a heading, a list item or a quotation."""
 _FROM, _TO = "\u2e28", "\u2e29"
-"""Signs around highlighted words while a document is parsed: brackets that are removed from it before."""
+"""Signs around highlighted words during parsing: brackets, removed from the document before."""
 _SIDES = re.compile(f"[{_FROM}{_TO}]")
 PART = 30_000
 """Characters drawn at a time."""
@@ -86,14 +86,14 @@ def draw(library: Library, url: str, quote: str = "") -> None:
 
 
 def _file(url: str) -> list[str]:
-    """Return where a file is in its folder, as its user named it, or the address of a web page; of the Factbook neither."""
+    """Return a file's path in its folder, as its user named it, or a web page's address; empty for the Factbook."""
     if not url.startswith("library://"):
         return [url]
     return [] if url.startswith(f"library://{FACTBOOK}/") else [unquote(url.partition("://")[2].partition("/")[2])]
 
 
 def _paragraphs(lines: Sequence[str]) -> list[str]:
-    """Return lines of text with an empty line between two of them, or Markdown would join them; not within code."""
+    """Return lines of text separated by empty lines, except in code, because Markdown would join them."""
     found: list[str] = []
     code = False
     for line in lines:
@@ -117,7 +117,7 @@ def _drawn(words: str) -> str:
 
 
 def _highlighted(line: str, wanted: Sequence[str]) -> str:
-    """Return a line with signs around the quoted words, or around all of them, or around those of each of its cells."""
+    """Return a line with signs around the quoted words, or all its words, or those of each cell."""
     bare = _SIDES.sub("", line)
     if bare.lstrip().startswith("|"):
         return re.sub(r"(?<=\|)[ \t]*([^|\s](?:[^|]*[^|\s])?)[ \t]*(?=\|)", rf" {_FROM}\1{_TO} ", bare)
@@ -130,7 +130,7 @@ def _highlighted(line: str, wanted: Sequence[str]) -> str:
 
 
 def _place(line: str, quote: str) -> tuple[int, int]:
-    """Return where the quote is in the line, from its first piece to its last; (0, 0) if it is not."""
+    """Return where the quote is in the line, first to last piece; (0, 0) if absent."""
     pieces = _quoted(quote)
     if not pieces or not all(piece in line for piece in pieces):
         return 0, 0
@@ -184,5 +184,5 @@ def _holds(line: str, quote: str) -> bool:
 
 
 def _quoted(quote: str) -> list[str]:
-    """Return what a quote has between its omissions."""
+    """Return the pieces of a quote between omissions."""
     return [piece.strip() for piece in quote.split("…") if len(piece.strip()) > 3]

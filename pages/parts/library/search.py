@@ -56,7 +56,7 @@ def _within(hits: Sequence[Hit]) -> Sequence[Hit]:
 def to_the_point(hits: Sequence[Hit], query: str) -> Sequence[Hit]:
     """Return the matches that have words of the query, or all if none has any: 323 of 325 documents with an answer stay.
 
-    Those whose title or heading has all of them come first.
+    Those with all words in title or heading come first.
     """
     wanted = set(content_tokens(query))
     found = [hit for hit in hits if hit.words is not None] or hits
@@ -66,7 +66,7 @@ def to_the_point(hits: Sequence[Hit], query: str) -> Sequence[Hit]:
 def _hit(hit: Hit, query: str) -> None:
     """Draw a match with how it was found and its passage; the link opens the document with the passage highlighted.
 
-    The order comes from both rankings and from what the query names, so that no single figure would fall along the list.
+    The order depends on both rankings and the query's names, so no single figure would fall along the list.
     """
     passage = hit.passage
     with st.container(border=True, gap="xxsmall"):

@@ -50,7 +50,7 @@ def draw(bench: Workbench, entry_id: str) -> None:
 
 
 def _text(entry: Entry) -> None:
-    """Draw the words of a page as they are, and those of a model or a user as the Markdown that they write."""
+    """Draw a page's words literally, and a model's or user's words as Markdown."""
     text = clip(entry.text, SHOWN)
     if entry.provenance == "page":
         cite.quoted(text)
@@ -71,7 +71,7 @@ def _origin(bench: Workbench, entry: Entry) -> None:
 
 
 def _actions(bench: Workbench, entry: Entry) -> None:
-    # Keys of their own: a click that arrives after another entry was opened must not change that one.
+    # Separate keys: a click that arrives after another entry was opened must not change it.
     pin, forget = (f"memory-{action}-{entry.id}" for action in ("pin", "forget"))
     with st.container(horizontal=True, gap="small"):
         note.edit(bench, entry)

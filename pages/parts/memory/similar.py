@@ -16,9 +16,9 @@ TOP: Final = 3
 
 
 def merged(found: Sequence[Entry | Match]) -> list[tuple[Entry | Match, list[Entry]]]:
-    """Return the entries, each with those after it that say the same of the same source.
+    """Return the entries, each with later ones that say the same of the same source.
 
-    What names its subject stands for the others.
+    One that names its subject represents the others.
     """
     groups: dict[object, list[Entry | Match]] = {}
     for each in found:

@@ -26,7 +26,7 @@ OWN = {
     "Stopped": "#b4b9be",
     "Tools failed": "#e39a92",
 }
-"""Groups of outcomes whose colour another group has too."""
+"""Groups of outcomes that share a colour with another group."""
 LEAST_DAYS = 14
 """Days with a column, even if runs started on fewer."""
 AXIS_PX = 110

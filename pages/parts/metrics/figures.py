@@ -40,7 +40,7 @@ GROUPS: dict[str, tuple[Outcome, ...]] = {
 
 
 def headline(found: Sequence[Figures], rows: Sequence[RunRow], checks: int) -> None:
-    """Draw the figures of all these runs together; the `checks` of reports are not among them."""
+    """Draw the figures of all these runs together; `checks` of reports are not included."""
     all_ = combined(found)
     if all_ is None:
         return
@@ -99,7 +99,7 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow], checks: int) -> N
 
 
 def _sparkline(values: Sequence[float]) -> str | None:
-    """Return the values as columns: `▁▃█`; None for values that never change, which would say nothing."""
+    """Return the values as columns: `▁▃█`; None for values that never change."""
     low, high = min(values), max(values)
     if low == high:
         return None
@@ -121,7 +121,7 @@ ALERTS = {
     "tool_failures": later("**Tool calls failed**: {value}, above {limit}"),
     "seconds": later("**Average time** is {value}, above {limit}"),
 }
-"""What is said of a metric above its threshold."""
+"""The warning on a metric above its threshold."""
 
 
 def above_thresholds(found: Sequence[Figures], thresholds: str) -> None:
@@ -179,7 +179,7 @@ def _row(name: str, found: Times, calls: str = "", failed: str = "") -> list[str
 
 
 def endings(found: Sequence[Figures], checks: int) -> None:
-    """Draw the number of runs per outcome, each linking to those runs; the `checks` of reports are not among them."""
+    """Draw the number of runs per outcome, each linking to those runs; `checks` of reports are not included."""
     st.subheader(t("How runs end"), anchor=False)
     outcomes = [each.outcome for each in found]
     counted = {"framework": sorted({each.framework for each in found})} if checks else {}

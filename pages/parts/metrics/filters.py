@@ -37,7 +37,7 @@ def chosen_period() -> str:
 def runs_in_period(bench: Workbench) -> tuple[list[RunRow], int]:
     """Return the runs in the chosen period, newest first, before the other filters, and how many checks of reports it has.
 
-    A check answers nothing, so that it has no part in the metrics.
+    A check answers nothing, so the metrics leave it out.
     """
     name = chosen_period()
     since = time.time() - _SECONDS[name] if name in _SECONDS else None

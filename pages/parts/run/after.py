@@ -15,7 +15,7 @@ from research.workbench.workbench import Workbench
 
 
 def actions(bench: Workbench, row: RunRow, view: RunView) -> None:
-    """Draw the action bar: the exports of a report, and what can be done once the run has ended."""
+    """Draw the action bar: the exports of a report, and actions once the run has ended."""
     ended = view.outcome is not None and view.outcome != "needs_input"
     with st.container(key="run-actions", horizontal=True, gap="xsmall", vertical_alignment="center"):
         if view.report:

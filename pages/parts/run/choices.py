@@ -92,12 +92,12 @@ def line(recipe: Recipe, tools: Collection[str]) -> str:
 
 
 def tool(name: str) -> str:
-    """Return the title of a tool; the same on every page that shares the choice, because the browser keeps it by its words."""
+    """Return a tool's title, equal on all pages that share the choice, because the browser stores it by title."""
     return plain(tool_title(name))
 
 
 def lacking(recipe: Recipe, servers: Collection[str] = ()) -> str:
-    """Return what must be chosen before a run of this recipe, with these MCP servers, can find anything; empty: nothing."""
+    """Return what must be chosen before a run of this recipe, with these MCP servers, can find anything; else empty."""
     if plugins.framework.get(recipe.framework).command:  # it brings its own sources
         return ""
     tools = [plugins.tool_of(each) for each in recipe.tools]
@@ -113,7 +113,7 @@ def lacking(recipe: Recipe, servers: Collection[str] = ()) -> str:
 
 
 def offline(recipe: Recipe) -> bool:
-    """Return whether the model of a run is no language model."""
+    """Return whether the model of a run is not a language model."""
     return plugins.provider_of(recipe.model).written_by == "rules"
 
 
@@ -151,7 +151,7 @@ def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]
     usual, most = typical.usual(bench, recipe), replace(budget, tool_calls=None)
     if cost == t("free"):
         most = replace(most, usd=None)
-    if offline(recipe):  # whose tokens nobody pays or waits for
+    if offline(recipe):  # its tokens cost neither money nor time
         said = [t("Offline"), _seconds(usual) or t("usually a few seconds"), cost]
     else:
         said = [plain(recipe.model), _tokens(usual, budget.tokens or found.tokens.high), _seconds(usual), cost]
@@ -164,7 +164,7 @@ def expected(bench: Workbench, recipe: Recipe, question: str) -> tuple[str, str]
 
 
 def _tokens(usual: typical.Usual | None, most: float) -> str:
-    """Return what runs like this took, and the most that this one may take."""
+    """Return what similar runs took, and the most that this one may take."""
     if usual is None:
         return t("at most {most} tokens, most runs far fewer", most=_about(most))
     return t("typically {typical} tokens, at most {most}", typical=_about(usual.tokens), most=_about(most))

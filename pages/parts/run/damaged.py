@@ -1,4 +1,4 @@
-"""A run of which something saved cannot be read: what that is, and the run as it is in a file."""
+"""A run with unreadable saved parts: names them, and offers the run as stored in a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from research.workbench.workbench import Workbench
 
 
 def found(bench: Workbench, run_id: str) -> tuple[RunRow, RunView] | None:
-    """Return the run as it is now, after saying what of it cannot be read; None if there is none, or no event can be read."""
+    """Return the run after naming its unreadable parts; None if it does not exist or has no readable event."""
     try:
         row = bench.store.run(run_id)
     except ConfigError as error:
@@ -34,7 +34,7 @@ def found(bench: Workbench, run_id: str) -> tuple[RunRow, RunView] | None:
 
 
 def _draw(bench: Workbench, row: RunRow, why: str) -> None:
-    """Show a run whose events cannot be read; its file contains them as they are."""
+    """Show a run with unreadable events, which its file contains as stored."""
     st.error(plain(why), title=t("This run is damaged"))
     st.markdown(t("The other runs are not affected. You can save it as it is, and delete it."))
     st.download_button(

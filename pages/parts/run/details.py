@@ -29,7 +29,7 @@ TAIL = 700
 CODE = {"code": "python", "sql": "sql"}
 """Language of an argument that is code, by its name."""
 CARET = "▍"
-"""Stands where the next words will appear."""
+"""Marks where the next words will appear."""
 _TAGGED = re.compile(r"<(tool_call|answer|report)\b.*?(?:</\1>|\Z)", re.S)
 """Calls, answers and reports in a reply that writes them as tags."""
 MESSAGES = 20
@@ -37,7 +37,7 @@ MESSAGES = 20
 
 
 def beside(current: RoundView) -> str:
-    """Return the words that a model wrote beside its calls, which say what it is about to do."""
+    """Return the words that a model wrote beside its calls, which announce them."""
     if current.reply is None or not current.reply.calls:
         return ""
     _, body = split_reasoning(current.reply.text)
@@ -45,7 +45,7 @@ def beside(current: RoundView) -> str:
 
 
 def thought(current: RoundView) -> tuple[str, str]:
-    """Return the model's reasoning with its words beside calls, and its other text, as far as they are written."""
+    """Return the model's reasoning with its words beside calls, and its other text, so far."""
     if current.reply is not None:
         return "\n\n".join(dict.fromkeys(filter(None, [current.thinking, beside(current)]))), ""
     thinking, body = split_reasoning(current.draft)
@@ -67,7 +67,7 @@ def unfinished(current: RoundView) -> None:
     if thinking:
         shown = prose(end_of(thinking, TAIL))
         if current.reply is None and not body.strip():
-            # the last line of code, a table or a formula takes no more words
+            # nothing can follow the last line of code, a table or a formula
             shown += ("\n\n" if shown.endswith(("```", "|", "$$")) else " ") + CARET
         st.markdown(shown)
     if "<tool_call" in body:

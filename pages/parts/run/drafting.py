@@ -24,16 +24,16 @@ class _Part(Struct, frozen=True):
     text: str
     data: reading.Data
     numbers: dict[int, int]
-    """The reader's number of each source that is cited so far, by first use, as in the finished report."""
+    """The reader's number of each source cited so far, by first use, as in the finished report."""
     left: tuple[int, int]
-    """What the next part may have (`Reader.left`)."""
+    """Limits of the next part (`Reader.left`)."""
 
 
 class _Drafted(Struct):
     """The parts that one session has drawn."""
 
     of: tuple[Any, ...]
-    """The run, and all else that changes the look of a finished part."""
+    """The run, and all else that changes how a finished part looks."""
     parts: list[_Part] = field(default_factory=list)
 
 

@@ -1,4 +1,4 @@
-"""What is behind "Details": the run's id, recipe, context and tokens, and the runs that it comes from or led to."""
+"""Draw "Details": the run's id, recipe, context and tokens, and the runs that it comes from or led to."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LONGEST, TRACE = 2_000, 20_000
 
 
 def draw(view: RunView, row: RunRow | None = None) -> None:
-    """Draw why a run failed or cannot continue, and what the owner of this row can do; nothing if nothing went wrong."""
+    """Draw why a run failed or cannot continue, and the owner's options; nothing if nothing went wrong."""
     if not view.error:
         return
     with st.container(key="failure", gap="xsmall"):
@@ -50,7 +50,7 @@ def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
 
 
 def _act(bench: Workbench, row: RunRow, view: RunView, model: str) -> None:
-    """Continue the run if it can be, else start it again; with another model it continues from its complete rounds."""
+    """Continue the run if possible, else start it again; with another model, from its complete rounds."""
     try:
         home.until_ready()
         if not model and view.status == "paused":

@@ -15,7 +15,7 @@ from research.text import clip
 SHOWN, CLAIM = 10, 300
 """Maximum number of lost statements, and of their characters."""
 AT_ONCE = 30
-"""Versions that are compared when the page opens; more take seconds, so only when they are asked for."""
+"""Versions compared when the page opens; more take seconds, so only on request."""
 
 
 def draw(view: RunView) -> None:

@@ -26,7 +26,7 @@ from research.search.web import scholars, services
 from research.workbench.workbench import Workbench
 
 FIRST_COPIES: Final = datetime.date(1996, 1, 1)
-"""The archive is not older."""
+"""The archive goes back no further."""
 KEEP: Final = "session"
 """Choices survive a visit to another page."""
 LANGUAGES: Final = {"auto": later("same as the question"), "en": later("English"), "zh": later("Chinese")}
@@ -197,7 +197,7 @@ def _switch(name: str, label: str, default: bool, help_text: str) -> bool:
 
 
 def _as_of(bench: Workbench) -> str:
-    """Draw the day of which pages are read, if an archive is set up."""
+    """Draw the day for which pages are read, if an archive is set up."""
     if not bench.settings.archive_url:
         return ""
     key = form_state.key("as-of")
@@ -235,10 +235,10 @@ def _rest() -> dict[str, Any]:
 
 
 def _judge(bench: Workbench) -> str:
-    """Draw the switch of the judge; a run that is repeated may have named one."""
+    """Draw the switch of the judge; a repeated run may have named one."""
     key = form_state.key("citation-judge")
     judge: str = st.session_state.setdefault(key, bench.settings.judge)
-    if judge == "auto":  # as earlier versions called the usual
+    if judge == "auto":  # the default in earlier versions
         judge = st.session_state[key] = "uncertain"
     return st.selectbox(
         t("Judge of citations"),

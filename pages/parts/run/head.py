@@ -48,7 +48,7 @@ NO_BREAK = "\u00a0"
 
 
 def is_interrupted(row: RunRow) -> bool:
-    """Return whether the run's process has died, and nothing continues the run by itself."""
+    """Return whether the run's process has died and the run does not continue by itself."""
     return row.status == "running" and current_bench().engine.reclaimer.interrupted(row)
 
 
@@ -208,8 +208,8 @@ def _parts(view: RunView) -> list[str]:
 
 
 def _citations(view: RunView) -> list[str]:
-    """Return how many citations were checked, how many of these a source bears out, and how many a source denies."""
-    # the passages of a refusal bear out no answer, and the result of a check has its own count
+    """Return how many citations were checked, and how many of them a source supports or denies."""
+    # a refusal's passages support no answer, and a check's result has its own count
     if view.given is not None or view.outcome in (None, "needs_input", "no_evidence"):
         return []
     if not view.citations:
@@ -228,7 +228,7 @@ def _citations(view: RunView) -> list[str]:
 
 
 def _holds(view: RunView) -> bool:
-    """Return whether a source bears out each statement that cites one, and there is such a statement."""
+    """Return whether there are statements that cite a source, all of them supported."""
     given = stated(view).values()
     return bool(given) and all(each in HOLDS for each in given)
 

@@ -43,7 +43,7 @@ def role(current: RoundView) -> str:
 
 
 def is_round(current: RoundView) -> bool:
-    """Return whether a request counts as a round, rather than summing up, reading a page or checking beside them."""
+    """Return whether a request counts as a round; summing up, reading pages and checking do not."""
     return role(current) not in BESIDE
 
 
@@ -99,7 +99,7 @@ def name(view: RunView, current: RoundView, now: float | None) -> str:
 
 
 def _called(current: RoundView) -> Sequence[ToolCall]:
-    """Return the calls of a reply that are about to start; a question to the user and a phase have names of their own."""
+    """Return the calls of a reply that are about to start; a question to the user and a phase have their own names."""
     if current.reply is None or current.reply.answer or current.asked or role(current):
         return ()
     return current.reply.calls
@@ -169,7 +169,7 @@ def _result(call: CallView, now: float | None) -> str:
 
 
 def _sums(call: ToolCall, seen: Observation) -> list[str]:
-    """Return each printed line of code behind the sum that it is the result of; none where it is not known which."""
+    """Return each printed line of code after the sum that gave it; none if that is unknown."""
     try:
         tree = ast.parse(str(call.arguments.get("code", "")))
     except (SyntaxError, ValueError):
@@ -204,7 +204,7 @@ def _came_back(call: ToolCall, seen: Observation) -> str:
         return plain(clip(t(", ").join(named), 2 * SUBJECT))
     if seen.ok and (sums := _sums(call, seen)):
         return plain(clip("; ".join(sums), 2 * SUBJECT))
-    address = as_words(call.arguments.get("url", ""))  # it is in the name already
+    address = as_words(call.arguments.get("url", ""))  # already in the name
     words = seen.text[:500].replace(address, "") if address and not seen.ok else seen.text[:500]
     said = plain(clip(re.sub(r" (?=[（，；])", "", " ".join(words.split())), SUBJECT))
     return said if seen.ok else t("failed: {reason}", reason=said)

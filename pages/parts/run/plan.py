@@ -1,4 +1,4 @@
-"""The plan of a run: an editable list until it is approved, then what of it was done."""
+"""The plan of a run: an editable list until it is approved, then its progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from research.events.view import RunView
 from research.workbench.workbench import Workbench
 
 _IDS: Final = itertools.count()
-"""Numbers the rows of all plans, so that a removed row does not pass its text to the next one."""
+"""Numbers the rows of all plans, so that a removed row does not pass its text to the next."""
 
 
 def draw(bench: Workbench, view: RunView) -> None:
@@ -104,7 +104,7 @@ def _start(bench: Workbench, view: RunView, items: list[dict[str, Any]]) -> None
 
 
 def done(view: RunView) -> None:
-    """Draw the approved plan beside the rounds; at the end, what of it was done."""
+    """Draw the approved plan beside the rounds; at the end, which items were done."""
     if not view.approved:
         return
     status = {part.text: part for part in view.plan_done}

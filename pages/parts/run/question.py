@@ -61,7 +61,7 @@ def arrive() -> RunRow | None:
 
 
 def keys() -> None:
-    """Say which key asks; `static/workbench.js` presses the button."""
+    """Show which key asks; `static/workbench.js` presses the button."""
     with st.container(key="box-keys"):
         st.caption(t("**Enter** to send, **Shift+Enter** for a new line"))
 

@@ -50,7 +50,7 @@ LINES: Final = 12
 BEFORE: Final = 2_000
 """Maximum characters of an earlier wording."""
 _NONE: Final = (0, "")
-"""What stands for the source of a statement that has none."""
+"""Placeholder for the source of an unsourced statement."""
 
 
 class Reader:
@@ -339,5 +339,5 @@ def _fresh(spans: Sequence[Span], before: str) -> Iterable[tuple[Span, bool]]:
 
 
 def _bare(code: str) -> str:
-    """Return code without white space and semicolons, to recognise it in a report that shows it on one line."""
+    """Return code without white space and semicolons, to recognise it on one line of a report."""
     return re.sub(r"[\s;]+", "", code)

@@ -46,7 +46,7 @@ def draw(bench: Workbench, row: RunRow, view: RunView) -> None:
 
 
 def _offered(bench: Workbench, run_id: str, replies: Sequence[str]) -> None:
-    """Draw a button for each of the replies between which the question leaves the choice."""
+    """Draw a button for each reply that the question offers."""
     if len(replies) < 2:
         return
     with st.container(key="reply-offers", horizontal=True, gap="small"):

@@ -35,7 +35,7 @@ LONGEST = 120_000
 STATEMENTS, STATEMENT = 600, 20_000
 """Maximum number of statements of a report, and of characters of one, such as a table: parsing them takes time."""
 BESIDE = 250
-"""Characters of untagged words that may still turn out to stand beside a call."""
+"""Characters of untagged words that may still turn out to precede a call."""
 WRITERS = ("researcher", "writer")
 """The roles that write the report; the others plan, sum up, read and judge."""
 GONE = 20
@@ -45,7 +45,7 @@ PART = 300
 BEFORE = 2_000
 """Maximum characters of a removed statement."""
 UNFINISHED = ("failed", "stopped", "tool_errors", "no_evidence")
-"""Outcomes of which the report only lists what was seen, so that its first words are no answer."""
+"""Outcomes whose report only lists what was seen, so its first words are not an answer."""
 
 
 def draw(view: RunView, kept: Container[str] = ()) -> None:
@@ -88,7 +88,7 @@ def answer(view: RunView) -> None:
 
 
 def _unrepeated(view: RunView, text: str) -> str:
-    """Return a report without what the page shows on top: its outcome, or a first paragraph that only repeats the error."""
+    """Return a report without the parts shown on top: its outcome, or a first paragraph that only repeats the error."""
     title = words_of(view)(OUTCOMES["no_evidence"])
     text = re.sub(rf"^\*\*{title}[.。]\*\*\s*", "", text)
     first, _, rest = text.partition("\n\n")
@@ -135,7 +135,7 @@ def is_written(view: RunView) -> bool:
 
 
 def _draft(view: RunView) -> tuple[RoundView | None, str]:
-    """Return the latest round in which a writer has written of a report, and what; a judge's words are no report.
+    """Return the latest round in which a report was being written, and its text; a judge's words do not count.
 
     A draft stays while another agent reads it, or writes the next one.
     """

@@ -35,14 +35,14 @@ def filled(search: Sequence[str], own: Sequence[str] | None, *, keep: bool = Fal
 def pick(bench: Workbench, place: str, *, searching: bool = True) -> dict[str, Any]:
     """Draw the chips, and how to add documents; return `search` and `folders` of `Workbench.recipe`.
 
-    What was added to the library since is chosen, too.  `place` distinguishes the forms of two pages.
+    Later additions to the library are chosen, too.  `place` distinguishes the forms of two pages.
     """
     state, own = st.session_state, bench.folders()
     key = form_state.key(SOURCES)
     services = [name for name in bench.sources() if name not in (LIBRARY, "web")]
     chosen = _chosen(state.get(key), own)
     brought = sorted(chosen - {FACTBOOK, "web", EVERY, SAME, *own, *services})
-    # The documents of an evaluation are a source only where one of its questions is asked again.
+    # An evaluation's documents are a source only if one of its questions is asked again.
     asked = [name for name in brought if name not in bench.library.unknown(brought)]
     ready = [
         name for name in services if name in chosen or (name in configured(bench.settings) and name != "duckduckgo")
@@ -91,7 +91,7 @@ def pick(bench: Workbench, place: str, *, searching: bool = True) -> dict[str, A
 
 
 def _chosen(given: Sequence[str] | None, own: Sequence[str]) -> set[str]:
-    """Return the chosen chips: at first the whole library; later what was added to it, besides those chosen."""
+    """Return the chosen chips: at first the whole library; later those chosen and the library's additions."""
     if given is None:
         return {FACTBOOK, *own}
     before = st.session_state.get(_KNOWN)

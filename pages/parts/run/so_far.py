@@ -1,4 +1,4 @@
-"""What a run does and knows before it has a report: its step, the sources that it saw and opened, and its latest thought."""
+"""What a run does and knows before it has a report: its step, the sources seen and opened, and its latest thought."""
 
 from __future__ import annotations
 

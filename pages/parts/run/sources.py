@@ -55,7 +55,7 @@ def checked(view: RunView) -> None:
 
 
 def judged(bench: Workbench, view: RunView) -> None:
-    """Draw who judged the citations, and how often each of them was right where it was measured."""
+    """Draw who judged the citations, and how often each was right, if measured."""
     names = dict.fromkeys(name for each in view.citations for name in (each.by, *(said.by for said in each.judgements)))
     names.pop("", None)
     if not names:
@@ -78,7 +78,7 @@ def images(view: RunView) -> None:
 
 
 def looked(view: RunView) -> None:
-    """Draw what the run searched, and what of it had nothing to show."""
+    """Draw what the run searched, and where it found nothing."""
     found = searched(view)
     said = [plain(collections.title(name)) for name, each in found.items() if each.results]
     empty = [plain(collections.title(name)) for name, each in found.items() if not each.results]
@@ -90,7 +90,7 @@ def looked(view: RunView) -> None:
 
 
 def kept(bench: Workbench, view: RunView) -> Container[str]:
-    """Return the addresses of the run's sources of which the library keeps a copy."""
+    """Return the addresses of the run's sources that have a copy in the library."""
     return bench.library.pages.among(url for n in view.sources for url in view.source(n).addresses)
 
 
@@ -119,7 +119,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
 
 
 def _card(view: RunView, source: Source, kept: Container[str], whole: str) -> None:
-    """Draw a source with the cited quotes that the report does not have, and what was found of the statements that cite it."""
+    """Draw a source with the cited quotes not in the report, and the verdicts on the statements that cite it."""
     found = quotes(view, source.n)
     with st.container(key=f"source-card-{source.n}", gap="xxsmall"):
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):

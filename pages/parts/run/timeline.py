@@ -15,7 +15,7 @@ from research.events.rounds import RoundView
 from research.events.view import RunView
 
 PAGE = 25
-"""Rounds of a page.  The last one grows until another is full: rounds above the reader's eye go once in 25 rounds."""
+"""Rounds of a page.  The last page grows until it is full, so rounds above the reader scroll away only once in 25 rounds."""
 
 
 def follows(run: str) -> bool:
@@ -50,7 +50,7 @@ def at_work(view: RunView, rounds: Sequence[RoundView], now: float) -> None:
             expanded=not current.done,
             type="step",
             icon=naming.icon(current) if current.done else "spinner",
-            # An expander keeps its state under its key, so one that is done gets another and is closed.
+            # An expander keeps its state under its key, so a finished one gets a new key and is closed.
             key=f"{'ended' if current.done else 'open'}-{view.run}-{current.agent}-{current.ask}",
         ):
             st.caption(_spent(current))

@@ -14,9 +14,9 @@ from research.store import Filters
 from research.workbench.workbench import Workbench
 
 READ: Final = 5
-"""Newest runs that are read."""
+"""Most newest runs read."""
 LEAST: Final = 3
-"""Runs from which something counts as typical."""
+"""Fewest runs that make a typical value."""
 
 
 @st.cache_resource(show_spinner=False)

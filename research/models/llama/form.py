@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from research.types import Completion, Delta, Message, RawCall, Request, ToolCall, ToolSpec, Usage
 
 _PARTS = 300
-"""Parts of a schema to enforce; beyond that, as with circular references, any JSON is accepted."""
+"""Parts of a schema to enforce; beyond that, e.g. for circular references, any JSON is accepted."""
 _ITEMS = 20
 _NUMBER = 10**12
 """Limits of lists and numbers: without a limit, some models never end them."""
@@ -128,7 +128,7 @@ class FormReply:
             return Completion(self._raw, finish_reason=finish_reason, usage=usage)
         if isinstance(name, str):
             call_id, arguments = f"call_{self._position}_0", value.get("arguments")
-            # The arguments as far as they were generated; inside a string the quotes would have backslashes.
+            # The arguments generated so far; inside a string their quotes would be escaped.
             raw = self._raw.partition('"arguments":')[2].strip()
             if finish_reason == "length":
                 return Completion(report, (), thought, finish_reason, usage, (RawCall(call_id, name, raw),))
@@ -228,7 +228,7 @@ def _supported(schema: Any, root: Json, longest: int, parts: Iterator[int]) -> J
 
 
 def _bounds(schema: Mapping[str, Any], lower: str, upper: str, least: int, most: int) -> Json:
-    """Return the schema's two bounds clamped to `least` and `most`, or just these if its bounds are contradictory."""
+    """Return the schema's bounds clamped to `least` and `most`, or these two if the bounds contradict each other."""
     low, high = (value if type(value := schema.get(key)) is int else None for key in (lower, upper))
     low = least if low is None else max(low, least)
     high = most if high is None else min(high, most)

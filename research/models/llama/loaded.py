@@ -1,7 +1,7 @@
 """Load a model file into memory, and stream its replies.
 
 xllamacpp packages llama.cpp's server as a library.  It streams by a callback in the calling thread, so each reply has a
-thread that passes the pieces on; the callback's return value can end the reply at any token.  The server also listens on
+thread that passes pieces on; the callback's return value can end the reply at any token.  The server also listens on
 a loopback port, which cannot be turned off and is therefore protected by a random key.  We do not use that port: proxy
 settings, time-outs or other programs could interfere, and it notices a closed connection later.
 """
@@ -57,7 +57,7 @@ class Loaded:
         return self._control_tokens.sub(lambda match: f"{match.group()}\u200b", text)
 
     def chat(self, body: dict[str, Any]) -> Iterator[bytes]:
-        """Stream the chunks of a chat completion, or an error, as llama.cpp's server encodes them.
+        """Stream the chunks of a chat completion, or an error, as encoded by llama.cpp's server.
 
         Closing the iterator ends it at the next token.  Raises `ProviderError`.
         """
@@ -81,7 +81,7 @@ def load(path: Path, context: int) -> Loaded:
         stat = path.stat()
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}; give a GGUF model file") from error
-    except (ValueError, RuntimeError) as error:  # a NUL in the name; no home folder for ~
+    except (ValueError, RuntimeError) as error:  # a NUL in the name, or no home folder for ~
         raise ConfigError(f"{path}: {error}; give a GGUF model file") from error
     extras.need("gguf", f"model 'gguf:{path}'")
     with _loading:

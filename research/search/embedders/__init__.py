@@ -26,7 +26,7 @@ class Embedder(Protocol):
 
     @property
     def id(self) -> str:
-        """Stored with every vector, because vectors of different encoders cannot be compared."""
+        """Stored with each vector: those of different encoders cannot be compared."""
 
     @property
     def dimension(self) -> int: ...

@@ -21,7 +21,7 @@ BATCH = 32
 class BatchEncoder(ABC):
     """Loads the encoder once, encodes one batch at a time, truncates long texts, and returns unit vectors.
 
-    Safe to use from many threads.  An empty text, or one the encoder sees as empty, also gets a unit vector.
+    Safe to use from many threads.  Texts that are empty to the encoder also get a unit vector.
     """
 
     max_chars: int

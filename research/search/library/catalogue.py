@@ -48,15 +48,15 @@ class TableEntry(Struct, frozen=True):
     columns: tuple[str, ...]
     """The names of its columns in SQL, in their order."""
     file: str
-    """The name of its file as a locator has it: `sales.xlsx`."""
+    """The name of its file as in a locator: `sales.xlsx`."""
     url: str
     """The address of its document."""
     table: Table
     """The table itself, without its rows."""
     count: int
-    """How many rows it has; 0 for the Factbook's, which are counted when they are read."""
+    """Number of rows; 0 for the Factbook's, which are counted when read."""
     notes: str = ""
-    """What was left out of its document, a line each."""
+    """Omissions from its document, a line each."""
 
 
 def entries(connection: sqlite3.Connection, collections: Sequence[str] | None) -> list[TableEntry]:
@@ -82,7 +82,7 @@ def entries(connection: sqlite3.Connection, collections: Sequence[str] | None) -
 
 
 def table(connection: sqlite3.Connection, entry: TableEntry) -> Table:
-    """Return a table with its rows.  Raises `ToolError` if it has gone since the catalogue was read."""
+    """Return a table with its rows.  Raises `ToolError` if it is gone since the catalogue was read."""
     if not entry.id:
         return _factbook(connection, storage.version_of(connection, FACTBOOK) or "")
     row = connection.execute("SELECT head, rows FROM tables WHERE id = ?", [entry.id]).fetchone()
@@ -130,18 +130,18 @@ _NOT_COUNTRIES = ("World", "European Union")
 
 
 def _factbook(connection: sqlite3.Connection, version: str) -> Table:
-    if version not in _kept:  # it takes seconds
+    if version not in _kept:  # reading takes seconds
         _kept.clear()
         _kept[version] = _read_factbook(connection)
     return _kept[version]
 
 
 _kept: dict[str, Table] = {}
-"""The Factbook's table by version; that of the last one used."""
+"""The Factbook's table by version; keeps only the last one used."""
 
 
 def _read_factbook(connection: sqlite3.Connection) -> Table:
-    """Return the figures of all countries: one row per country and field, with the latest year of a series."""
+    """Return the figures of all countries: one row per country and field, with the latest year of each series."""
     regions = _regions(connection)
     documents = connection.execute(
         """SELECT title, text FROM documents WHERE collection = (SELECT id FROM collections WHERE name = ?)

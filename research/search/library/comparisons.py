@@ -25,7 +25,7 @@ _NAMED = "Elevation, "
 _STARTS = frozenset("0123456789$€£-−")
 _HEDGES = ("about ", "approximately ", "less than ", "over ", "up to ")
 _HEAD = re.compile(r"[^;()]*(?:\([^()\d][^()]*\))?[^;()]*(?:\([^()]*\d{4}[^()]*\))?")
-"""A figure and the year behind it, without the remarks that follow."""
+"""A figure and the year after it, without the remarks that follow."""
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _LIST = re.compile(r",(?!\d)")
 _NOT_COMPARED = re.compile(
@@ -51,7 +51,7 @@ class Country(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """The figure of one country."""
+    """A country's figure."""
 
     country: Country
     text: str
@@ -97,7 +97,7 @@ def slug(name: str) -> str:
 
 
 def comparisons(countries: Sequence[Country]) -> Iterator[Comparison]:
-    """Yield the documents of each measure that at least `FEWEST` countries have in the same unit."""
+    """Yield the documents of each measure that at least `FEWEST` countries have in one unit."""
     of_region: dict[str, int] = {}
     for country in countries:
         of_region[country.region] = of_region.get(country.region, 0) + (not country.territory)
@@ -139,7 +139,7 @@ def _measures(countries: Sequence[Country]) -> dict[str, list[Entry]]:
 
 
 def _entry(country: Country, year: str, value: str, *, named: bool) -> Entry | None:
-    """Return the figure at the start of a value, or after the name of a height; None if there is none."""
+    """Return the figure at the start of a value, or after a height's name; None if there is none."""
     head = None if named else _HEAD.match(value)
     text = head[0].strip() if head else value
     stated = amount(text, last=named)
@@ -186,7 +186,7 @@ def _region(label: str, slug: str, region: str, entries: Sequence[Entry], total:
 
 
 def _head(label: str, place: str, entries: Sequence[Entry], total: int) -> list[str]:
-    """Return what the list holds, then the sum, mean and median of its countries."""
+    """Return a description of the list, then the sum, mean and median of its countries."""
     states = [entry for entry in entries if not entry.country.territory]
     years = sorted({entry.year for entry in entries if entry.year})
     of = f", {years[0]} to {years[-1]}" if len(years) > 1 else f", {years[0]}" if years else ""
@@ -213,7 +213,7 @@ def adds_up(label: str, figure: Amount) -> bool:
 
 
 def _rounded(value: Decimal, like: Sequence[Amount]) -> str:
-    """Write a mean with one decimal more than whole figures have, and two at most."""
+    """Write a mean with one more decimal than its figures, at most two."""
     power = max(each.power for each in like)
     return written(round(value, (1 if abs(value) < 10_000 else 0) - power if abs(value) >= 10 else 2 - power), like)
 
@@ -237,14 +237,14 @@ def _lines(entries: Sequence[Entry]) -> list[str]:
 
 
 def _dated(entry: Entry) -> str:
-    """Return the figure as its source writes it, with the year that its label has."""
+    """Return the figure as in its source, with the year of its label."""
     return entry.text if not entry.year or str(entry.year) in entry.text else f"{entry.text} ({entry.year})"
 
 
 def country(name: str, folder: str, fields: Mapping[str, Mapping[str, object]], lines: Sequence[str]) -> Country | None:
     """Return an entity as a country to compare; None for the world and for unions.
 
-    What depends on a country or has no capital is a territory, such as Antarctica.
+    Entities that depend on a country or have no capital are territories, such as Antarctica.
     """
     if folder not in REGIONS or name == "European Union":
         return None

@@ -12,7 +12,7 @@ from research.web.table import Cell, Column, Table
 from research.web.table_text import number
 
 VALUES = 24
-"""Values of a column that are listed; of more, those that the question names and some others."""
+"""Most values listed for a column: those that the question names and some others."""
 _SAMPLES, _NAMED = 6, 12
 _VALUE = 60
 _COLUMNS = 60
@@ -21,8 +21,8 @@ _COLUMNS = 60
 def fitting(
     entries: Sequence[TableEntry], about: str, held: Mapping[str, float], embedder: Embedder | None = None
 ) -> list[TableEntry]:
-    """Return the tables, those that fit a question best first: by the words of their heads, by what their documents have
-    `held` of it, and by meaning."""
+    """Return the tables, best fit for a question first: by the words of their heads, by the share of it that their
+    documents `held`, and by meaning."""
     if not about or len(entries) < 2:
         return list(entries)
     asked = set(content_tokens(about))
@@ -40,7 +40,7 @@ def fitting(
 
 
 def described(entry: TableEntry, table: Table, about: str = "") -> str:
-    """Return what a model has to know of a table to query it; the format is read by the offline model too."""
+    """Return what a model needs to query a table; the offline model reads this format, too."""
     return "\n".join(_lines(entry, table, about))
 
 

@@ -65,7 +65,7 @@ class Library:
         return searching.hits(connection, query, limit, scope, self._by_meaning)
 
     def open(self, url: str) -> Document:
-        """Return the whole document, also for the address of cells in it, which ends in `#B2:B9`.
+        """Return the whole document, also for the address of its cells, which ends in `#B2:B9`.
 
         Raises `ToolError` for an unknown url, with the closest known ones.
         """
@@ -100,7 +100,7 @@ class Library:
         return ranking.held(self._file.connection(), query)
 
     def rows(self, entry: TableEntry) -> Table:
-        """Return a table of the catalogue with its rows.  Raises `ToolError` if its file has changed or gone meanwhile."""
+        """Return a table of the catalogue with its rows.  Raises `ToolError` if its file has changed or is gone."""
         return catalogue.table(self._file.connection(), entry)
 
     def collections(self) -> list[CollectionInfo]:
@@ -108,7 +108,7 @@ class Library:
         return listings.collections(self._file.connection(), self._encoder)
 
     def unknown(self, names: Sequence[str]) -> list[str]:
-        """Return those of the named collections that the library does not have, or no longer."""
+        """Return the named collections that the library does not have (any more)."""
         return storage.unknown(self._file.connection(), names)
 
     def documents(self, collection: str, query: str = "", limit: int = 100, offset: int = 0) -> list[DocumentInfo]:
@@ -152,7 +152,7 @@ class Library:
             return [], {}  # with some vectors missing, documents that have one would outrank the others
         near, cosines = self._vectors.nearest(connection, query, scope, limit, word_hits)
         found = ranking.fetch(connection, near)
-        if len(found) < len(near):  # documents were removed after the vectors were read
+        if len(found) < len(near):  # documents were removed since the vectors were read
             self._vectors.forget()
             near, cosines = self._vectors.nearest(connection, query, scope, limit, word_hits)
             found = ranking.fetch(connection, near)
@@ -172,13 +172,13 @@ class Library:
     ) -> FolderReport:
         """Index the files of a folder that are new or changed, except hidden ones; drop those that are gone.
 
-        `known_texts` holds what was read from files already, by the SHA-256 of their content.  Raises `ConfigError`
+        `known_texts` holds texts already read from files, by the SHA-256 of their content.  Raises `ConfigError`
         for a missing folder, or one without a readable file.
         """
         return indexing.add_folder(self._file, path, progress, known_texts, self._quota)
 
     def usage(self, collection: str) -> Usage:
-        """Return what a collection and the library take, and so whether a document that is added to it will fit."""
+        """Return the disk use of a collection and the library, which tells whether a document fits."""
         return Usage(self._file.connection(), self._file.path.parent, collection, self._quota)
 
     # Forgetting

@@ -19,7 +19,7 @@ _BATCH = 32
 """Passages to encode per commit."""
 _TURNS = f"""SELECT collection FROM documents JOIN collections ON collections.id = collection
 GROUP BY collection ORDER BY {OF_EVALUATION}, name = '{FACTBOOK}', count(*)"""
-"""The collections in turn: the user's own, the smallest first; then the Factbook; then those of evaluations."""
+"""The collections in turn: the user's own, smallest first; then the Factbook; then those of evaluations."""
 
 
 class Embedding:
@@ -69,7 +69,7 @@ class Embedding:
         turns: list[int] = []
         while not stop.is_set():
             known, newest = newest, connection.execute("SELECT max(id) FROM passages").fetchone()[0] or 0
-            if newest != known:  # what was added meanwhile may come before what is at work
+            if newest != known:  # passages added meanwhile may come before the current ones
                 last, turns = 0, [scope for (scope,) in connection.execute(_TURNS)]
             if not turns:
                 break

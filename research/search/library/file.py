@@ -13,7 +13,7 @@ from research.search.library import schema
 from research.store.database import is_full
 
 NEEDED = "100 MB"
-"""What the World Factbook takes while it is indexed."""
+"""Disk space needed to index the World Factbook."""
 
 
 class LibraryFile:
@@ -31,7 +31,7 @@ class LibraryFile:
         try:
             self._prepare()
         except sqlite3.OperationalError:
-            raise  # busy, full or not permitted: the file itself is sound
+            raise  # busy, full or not permitted: the file itself is fine
         except sqlite3.DatabaseError:
             self.kept_aside = self._move_aside()
             self._prepare()
@@ -55,7 +55,7 @@ class LibraryFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Open a write transaction of this thread; others wait until it ends.
 
-        Raises `StoreUnavailable` when the disk is full; nothing is changed then.
+        Raises `StoreUnavailable`, with nothing changed, when the disk is full.
         """
         try:
             connection = self.connection()

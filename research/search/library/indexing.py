@@ -30,7 +30,7 @@ class FolderReport(Struct, frozen=True):
     removed: int
     unreadable: tuple[tuple[Path, str], ...] = ()
     partial: tuple[tuple[Path, str], ...] = ()
-    """Indexed files of which something was left out, with what and why."""
+    """Indexed files with omissions, and what was left out and why."""
 
 
 def no_progress(done: int, total: int, what: str) -> None:
@@ -77,7 +77,7 @@ def add_folder(
 ) -> FolderReport:
     """Index the files of a folder that are new or changed, except hidden ones; drop those that are gone.
 
-    `known_texts` holds what was read from files already, by the SHA-256 of their content.  Raises `ConfigError` for a
+    `known_texts` holds texts already read from files, by the SHA-256 of their content.  Raises `ConfigError` for a
     missing folder, or one without a readable file that fits into the `quota`.
     """
     from research.web import readers, scans
@@ -130,7 +130,7 @@ def add_folder(
 
 
 class _Change(Struct, frozen=True):
-    """A file that was written since it was indexed; `text` is None if its content is the same."""
+    """A file written since it was indexed; `text` is None if its content is the same."""
 
     mtime: int
     digest: str
@@ -138,7 +138,7 @@ class _Change(Struct, frozen=True):
 
 
 def _change(folder: Path, file: Path, before: tuple[int, str], known_texts: Mapping[str, FileText]) -> _Change | None:
-    """Return what has changed in a file since `before`, its time and digest; None for nothing.
+    """Return a file's changes since `before` (its time and digest); None if none.
 
     Raises `UnreadableFile`.
     """

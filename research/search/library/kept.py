@@ -1,6 +1,6 @@
 """Pages that runs have read: copies of public pages, documents of one collection of the library, by their web address.
 
-They are searched by words only: vectors of so many pages would take more memory than they are worth.
+They are searched by words only: vectors of so many pages would not be worth their memory.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from research.web.fetch import FetchedPage
 
 MOST, BYTES = 2_000, 50_000_000
-"""Most pages that are kept, and most bytes of their text; the oldest go first."""
+"""Most pages kept, and most bytes of their text; the oldest go first."""
 LARGEST = 2_000_000
 """Longest text that is kept, in characters."""
 _DELETED = f"{PAGES} of deleted runs"
-"""The collection of the pages that only deleted runs have read; hidden, for the time in which a run can be restored."""
+"""The hidden collection of pages that only deleted runs have read, for as long as these can be restored."""
 _log = logging.getLogger(__name__)
 
 
@@ -45,7 +45,7 @@ class KeptPages:
     def keep(self, page: FetchedPage) -> None:
         """Keep a copy of a public page, in place of an earlier one of its address.
 
-        What is too long, or finds no room, is not kept: a run does not fail because of it.
+        A page that is too long or finds no room is skipped: the run must not fail.
         """
         if page.private or len(page.text) > LARGEST:
             return
@@ -85,7 +85,7 @@ class KeptPages:
             connection.execute("UPDATE collections SET indexed = ? WHERE id = ?", [now / 1e9, scope])
 
     def copy(self, urls: Iterable[str], why: str) -> FetchedPage | None:
-        """Return the copy of a page, by any of its addresses, that cannot be read now for this reason; None if there is none."""
+        """Return the copy of a page that cannot be read now for this reason, by any of its addresses; None if none."""
         from research.web.fetch import FetchedPage
 
         found = self._rows(f"SELECT url, title, text, csl, mtime, notes {_KEPT}", urls, PAGES)
@@ -98,7 +98,7 @@ class KeptPages:
         )
 
     def among(self, urls: Iterable[str]) -> frozenset[str]:
-        """Return those of these addresses of which a copy is kept."""
+        """Return the addresses that have a copy."""
         try:
             found = self._rows(f"SELECT url {_KEPT}", urls, PAGES)
         except (sqlite3.Error, StoreUnavailable) as error:
@@ -120,7 +120,7 @@ class KeptPages:
             _log.warning("the pages of run %s are not recorded: %s", run, error)
 
     def of(self, runs: Iterable[str]) -> int:
-        """Return how many pages would go with these runs, as no other one has read them."""
+        """Return how many pages would go with these runs, because no other has read them."""
         listed = list(runs)
         ((number,),) = self._rows(
             f"""SELECT count(DISTINCT document) FROM readings WHERE deleted IS NULL AND run IN {_LISTED} AND NOT EXISTS
@@ -132,7 +132,7 @@ class KeptPages:
         return int(number)
 
     def delete(self, runs: Iterable[str]) -> None:
-        """Hide the pages that only these deleted runs have read; `purge` erases them."""
+        """Hide the pages read only by these deleted runs; `purge` erases them."""
         self._change(runs, time.time(), PAGES, _DELETED)
 
     def restore(self, runs: Iterable[str]) -> None:
@@ -140,7 +140,7 @@ class KeptPages:
         self._change(runs, None, _DELETED, PAGES)
 
     def _change(self, runs: Iterable[str], deleted: float | None, source: str, target: str) -> None:
-        """Mark the runs as deleted or not, and move the pages that no run, or a run again, has read."""
+        """Mark the runs as deleted or not; hide pages that no run is left for, and show those that have one again."""
         listed = list(runs)
         if not self._rows(f"SELECT 1 FROM readings WHERE run IN {_LISTED} LIMIT 1", listed):
             return
@@ -158,7 +158,7 @@ class KeptPages:
             )
 
     def purge(self, before: float) -> None:
-        """Erase the pages of runs that were deleted before this time."""
+        """Erase the pages of runs deleted before this time."""
         with self._library.writing() as connection:
             connection.execute("DELETE FROM readings WHERE deleted < ?", [before])
             connection.execute(
@@ -172,7 +172,7 @@ class KeptPages:
 
 
 WITH_VECTORS = f"collection NOT IN (SELECT id FROM collections WHERE name IN ('{PAGES}', '{_DELETED}'))"
-"""Of the documents, those that are searched by meaning."""
+"""Documents that are searched by meaning."""
 _LISTED = "(SELECT value FROM json_each(?))"
 _KEPT = f"""FROM documents WHERE url IN {_LISTED}
 AND collection = (SELECT id FROM collections WHERE name = ? AND forgotten IS NULL)"""

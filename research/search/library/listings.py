@@ -36,7 +36,7 @@ class CollectionInfo(Struct, frozen=True):
 
     @property
     def missing(self) -> int:
-        """Return how many passages still need a vector; those of kept pages need none."""
+        """Return how many passages still need a vector; kept pages need none."""
         return 0 if self.name == PAGES else self.passages - self.vectors
 
 
@@ -76,7 +76,7 @@ def documents(
     connection: sqlite3.Connection, collection: int, query: str, limit: int, offset: int
 ) -> list[DocumentInfo]:
     """List a page of a collection's documents by title, limited to those with `query` in their title or url."""
-    connection.create_function("casefold", 1, str.casefold, deterministic=True)  # SQLite's lower is ASCII only
+    connection.create_function("casefold", 1, str.casefold, deterministic=True)  # SQLite's lower() is ASCII only
     rows = connection.execute(
         """SELECT url, title, length(text) FROM documents WHERE collection = :scope
         AND (instr(casefold(title), :query) OR instr(casefold(url), :query))
@@ -102,7 +102,7 @@ def unreadable(connection: sqlite3.Connection, collection: int) -> list[tuple[Pa
 
 
 def partial(connection: sqlite3.Connection, collection: int) -> list[tuple[str, str]]:
-    """List the files of a collection of which something was left out, each note by itself."""
+    """List the files of a collection read in part, with one note each."""
     rows = connection.execute(
         "SELECT url, notes FROM documents WHERE collection = ? AND notes != '' ORDER BY url LIMIT ?",
         [collection, storage.LISTED],

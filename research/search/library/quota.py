@@ -26,7 +26,7 @@ DEFAULT_QUOTA = Quota()
 
 
 class Usage:
-    """What one collection and its library take, kept up to date while documents are added."""
+    """Disk use of a collection and its library, updated as documents are added."""
 
     def __init__(self, connection: sqlite3.Connection, home: Path, collection: str, quota: Quota) -> None:
         self._connection = connection
@@ -48,7 +48,7 @@ class Usage:
     def refusal(self, text: str, file_bytes: int = 0, url: str = "") -> str:
         """Return why a document does not fit; empty if it does, and it counts from now on.
 
-        `file_bytes` is the size of an uploaded file; `url` is that of the document that this one replaces.
+        `file_bytes` is the size of an uploaded file; `url` that of the replaced document.
         """
         before = self._connection.execute("SELECT bytes FROM documents WHERE url = ?", [url]).fetchone()
         growth = _GROWTH * (len(text.encode("utf-8", "replace")) - (before[0] if before else 0)) + file_bytes

@@ -1,4 +1,4 @@
-"""Quote the result of a query and the cells it was made from, as sources that a report can cite.
+"""Quote a query's result and the cells used, as sources that a report can cite.
 
 A quote has the result as one table, then the rows used as another, whose first column is the number of the row in its file.
 """
@@ -27,7 +27,7 @@ _CELL = 80
 
 
 def result_text(result: SqlResult) -> str:
-    """Return how many rows a result has; its rows are in the sources, or here if it read no table."""
+    """Return how many rows a result has; the sources have its rows, or this text if no table was read."""
     if not result.rows:
         return "The query returns no row."
     head = f"{len(result.rows):,} row{'' if len(result.rows) == 1 else 's'}{' and more, which were cut' if result.cut else ''}."
@@ -37,7 +37,7 @@ def result_text(result: SqlResult) -> str:
 def passages(
     sql: str, result: SqlResult, entries: Sequence[TableEntry], rows: Callable[[TableEntry], Table]
 ) -> tuple[Passage, ...]:
-    """Return one passage for each table that the result was made from."""
+    """Return one passage for each table used for the result."""
     found: list[Passage] = []
     for used in result.used:
         entry = next((each for each in entries if each.name == used.table), None)
@@ -62,7 +62,7 @@ def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: 
     )
     lines += [f"{TITLE}{table.title}"] if table.title else []
     lines += _used(table, positions, kept) if exact else []
-    if not entry.id:  # the rows of the Factbook have no cells, and are in its lists by measure
+    if not entry.id:  # the Factbook's rows have no cells; its lists by measure have them
         fields = {str(table.rows[at][3]) for at in kept[:1000]} if exact else set()
         url = address(next(iter(fields))) if len(fields) == 1 else FACTBOOK_URL
         return Passage(f"{url}#{hash_of(sql)}", f"World Factbook · {'; '.join(fields) or 'figures'}", "\n".join(lines))
@@ -73,9 +73,9 @@ def _passage(sql: str, result: SqlResult, used: Used, entry: TableEntry, table: 
 
 
 def _called(file: str, table: Table, at: int, positions: Sequence[int], result: SqlResult) -> str:
-    """Return what people call the used cells of a row: `sales.xlsx › Q3 › North › Revenue`; empty if nothing names the row.
+    """Return a readable name of a row's used cells: `sales.xlsx › Q3 › North › Revenue`; empty if nothing names the row.
 
-    The column is named where it alone has a value of the result.
+    The column is named if only it has a value of the result.
     """
     row, names, alike = table.rows[at], dict[int, str](), list(table.rows)
     for i, column in enumerate(table.columns):
@@ -90,7 +90,7 @@ def _called(file: str, table: Table, at: int, positions: Sequence[int], result: 
 
 
 def hash_of(sql: str) -> str:
-    """Return a few characters that tell statements apart."""
+    """Return a short hash that tells statements apart."""
     return hashlib.sha256(" ".join(sql.split()).encode()).hexdigest()[:8]
 
 

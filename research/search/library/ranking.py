@@ -16,22 +16,22 @@ from research.search.relevance import said, scores, ways, wordings
 from research.text import STOP_WORDS, content_tokens, line_tokens, segment, without_accents
 
 _WORDS = 64
-"""Words of a query that are used; the rest is ignored."""
+"""Most words of a query used; the rest are ignored."""
 _FUSION, _MEANING = 60, 0.5
 """A document's score is coverage / (60 + rank by words) + 0.5 / (60 + rank by meaning); see `fused`."""
 _SHELVES = 12
-"""Collections that are ranked each by itself; more of them share the last ranking."""
+"""Most collections ranked alone; the rest share the last ranking."""
 _STRAY, _NEAR = 1 / 3, 0.6
-"""Shares of the query that the best document contains, as shares of it: see `shown`."""
+"""Thresholds relative to the best document's share of the query: see `shown`."""
 _NAMED = 0.75
-"""Share of the best coverage from which a document about what the query names comes first."""
+"""Least share of the best coverage that puts a document about a named thing first."""
 _LEAST, _MOST = 3, 30
-"""Results beside which sections that do not mention what the query names are left out, and sections looked at for that."""
+"""Most results with which sections not mentioning a name are dropped, and sections examined for that."""
 _WEIGHTS = "10, 6, 1"
 """BM25 weights of title, other names and text: a document's subject matters more than what it mentions."""
 
 _SECTION = " · "
-"""Separates a thing from what is said of it in a title."""
+"""Separates a thing from its aspect in a title."""
 _WORD = re.compile(r"\w+")
 _ASIDE = re.compile(r"\([^()]*\)")
 
@@ -47,7 +47,7 @@ def scope(connection: sqlite3.Connection, names: Iterable[str] | None) -> list[i
 
 
 def shelves(connection: sqlite3.Connection, scope: Sequence[int] | None) -> list[list[int] | None]:
-    """Return the collections that are ranked together: each one by itself, so that a large one does not hide a small one.
+    """Return the groups of collections ranked together: each alone, so that a large one does not hide a small one.
 
     [None] means the whole library as one.
     """
@@ -60,7 +60,7 @@ def shelves(connection: sqlite3.Connection, scope: Sequence[int] | None) -> list
 def query_words(query: str) -> list[str]:
     """Return the query's words without stop words, or all if none is left; words in capitals (`US`, `WHO`) are names.
 
-    Chinese ones are followed by the English words that say the same.
+    Chinese words are followed by their English equivalents.
     """
     words = list(dict.fromkeys(_WORD.findall(segment(query))))
     kept = [word for word in words if word.lower() not in STOP_WORDS or (word.isupper() and len(word) > 1)]
@@ -75,7 +75,7 @@ def by_words(
         return []
     match = " OR ".join(f'"{word}"' for word in words)
     inside = "SELECT passages.id FROM passages JOIN documents ON documents.id = document WHERE collection IN"
-    # The plus stops SQLite from using the index, which it would query once per passage of the collection.
+    # The plus stops SQLite from querying the index once per passage of the collection.
     within = "" if scope is None else f"AND +words.rowid IN ({inside} ({', '.join(map(str, scope))}))"
     rows = connection.execute(
         f"SELECT rowid FROM words WHERE words MATCH ? {within} ORDER BY bm25(words, {_WEIGHTS}) LIMIT ?", [match, limit]
@@ -128,9 +128,9 @@ class Ranked(Struct, frozen=True):
     document: Document
     score: float
     coverage: float
-    """Share of the query that its passages and its names contain, rare words counting more."""
+    """Share of the query in its passages and names; rare words count more."""
     shelf: int
-    """Number of the ranking by words that it is in; -1 if it was found by meaning only."""
+    """Index of its ranking by words; -1 if found by meaning only."""
 
 
 def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[Ranked]:
@@ -138,7 +138,7 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
 
     (Cormack, Clarke, Buettcher 2009.)  A rank by words is weighted by the share of the query that the document contains,
     so that the best of poor matches does not win.  A rank by meaning has weight 0.5: vectors confuse countries and names
-    more often than words do.  Of the documents that contain much of the query, those about what it names come first.
+    more often than words do.  Of the documents that contain much of the query, those about its names come first.
     """
     wanted = wordings(query)
     held: dict[Document, set[str]] = {}
@@ -167,7 +167,7 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
 def to_the_point(
     query: str, ranked: Sequence[Ranked], texts: Callable[[Document], Sequence[str]], collections: Mapping[str, str]
 ) -> list[Ranked]:
-    """Leave out the sections about other things than the query names, such as other countries.
+    """Leave out sections about things that the query does not name, such as other countries.
 
     This concerns documents titled `Thing · Section` in the collections that have one about what is named; `collections` has
     that of each URL.  A query that names nothing, or only names, gets all.  Of what is named, only those sections stay that
@@ -212,7 +212,7 @@ def to_the_point(
 
 
 def _names(document: Document) -> list[frozenset[str]]:
-    """Return the words of each name of what a document is about."""
+    """Return the words of each name of a document's subject."""
     names = [document.title.partition(_SECTION)[0], *document.names.split(";")]
     return [name for name in map(frozenset, map(content_tokens, names)) if name]
 
@@ -230,9 +230,9 @@ def _named(documents: Iterable[Document], wanted: frozenset[str]) -> list[Docume
 def shown(ranked: Sequence[Ranked], limit: int) -> list[Document]:
     """Return the documents to show of several shelves, best first.
 
-    A document that shares a stray word with the query is left out: it contains less than a third of what the best one
-    contains, and is not near by meaning either.  The best documents of each shelf that contain nearly as much as the best
-    one are among the results, wherever the others would push them.
+    A document that shares only a stray word with the query is left out: it contains less than a third of the best one's
+    share, and is not near by meaning either. Each shelf's best documents with nearly the best share are always among
+    the results.
     """
     if len({each.shelf for each in ranked} - {-1}) < 2:
         return [each.document for each in ranked[:limit]]
@@ -252,7 +252,7 @@ def shown(ranked: Sequence[Ranked], limit: int) -> list[Document]:
 
 
 def unrepeated(query: str, quotes: Mapping[Document, str]) -> list[Document]:
-    """Leave out sections of a reference work that only repeat what a better one says, such as a ranking one of its figures.
+    """Leave out sections of a reference work that only repeat a better one, such as a ranking one of its figures.
 
     Text in parentheses, such as a rank, counts only if the query has a word of it.
     """
@@ -269,6 +269,6 @@ def unrepeated(query: str, quotes: Mapping[Document, str]) -> list[Document]:
 
 
 def asked_about(document: Document, query: str) -> str:
-    """Return the query without the words that name the document; the rest tells which of its facts to look for."""
+    """Return the query without the words that name the document; the rest names the fact to find."""
     named = set(content_tokens(f"{document.title} {document.names}"))
     return " ".join(token for token in content_tokens(query) if token not in named) or query

@@ -33,7 +33,7 @@ _VERSIONS = (
         path TEXT NOT NULL, reason TEXT NOT NULL)""",
     ),
     (
-        # The length of the text in UTF-8, in an index because a sum must not read the texts.
+        # Text length in UTF-8, in an index because a sum must not read the texts.
         "ALTER TABLE documents ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0",
         "UPDATE documents SET bytes = length(CAST(text AS BLOB))",
         "CREATE INDEX documents_bytes ON documents (collection, bytes)",
@@ -59,7 +59,7 @@ _VERSIONS = (
         "UPDATE documents SET mtime = 0, sha256 = '' WHERE url LIKE 'library://folder-%'",
     ),
     (
-        # Bibliographic data of kept pages as JSON, and which runs have read them; `deleted` is when such a run was deleted.
+        # Bibliographic data of kept pages as JSON, and which runs have read them; `deleted`: when the run was deleted.
         "ALTER TABLE documents ADD COLUMN csl TEXT NOT NULL DEFAULT ''",
         """CREATE TABLE readings (document INTEGER NOT NULL REFERENCES documents ON DELETE CASCADE,
         run TEXT NOT NULL, deleted REAL, PRIMARY KEY (document, run)) WITHOUT ROWID""",

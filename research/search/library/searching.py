@@ -1,4 +1,4 @@
-"""Search some collections of the library by words and by meaning, each collection ranked by itself."""
+"""Search some collections of the library by words and by meaning, each collection ranked separately."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from research.web import locators
 _QUOTED = 5
 """Passages per document to choose its quote from."""
 DEPTH = 50
-"""Passages from each of the two rankings to fuse, at least."""
+"""Fewest passages from each of the two rankings to fuse."""
 
 
 class Hit(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Hit(Struct, frozen=True):
     collection: str = ""
     """Name of its collection."""
     heading: str = ""
-    """The heading that the quote has or stands under, if it is near."""
+    """The heading in or above the quote, if near."""
 
 
 Nearest = Callable[
@@ -113,7 +113,7 @@ def _in_turn(rankings: Sequence[ranking.Ranking]) -> ranking.Ranking:
 
 
 def _quote(document: Document, texts: Sequence[str], nearest: str, query: str, limit: int) -> str:
-    """Return the lines of a document that fit the query best; of one found by meaning only, its nearest passage."""
+    """Return a document's lines that fit the query best, or its nearest passage if found by meaning only."""
     asked = ranking.asked_about(document, query)
     quote = best_quote(texts, asked, limit) or best_quote(texts, query, limit) or beginning(nearest, limit)
     if not all(line.startswith("#") for line in quote.splitlines() if line):
@@ -123,7 +123,7 @@ def _quote(document: Document, texts: Sequence[str], nearest: str, query: str, l
 
 
 def _heading(texts: Sequence[str], quote: str) -> str:
-    """Return the last heading up to the first line of a quote that is none."""
+    """Return the last heading before the quote's first line that is not a heading."""
     lines = [line for line in quote.splitlines() if line]
     said = next((line for line in lines if not line.startswith("#")), lines[-1] if lines else "").strip("…")
     before = next((text.partition(said)[0] for text in texts if said in text), "")

@@ -29,19 +29,19 @@ from research.web.table import Cell, Table
 TITLE, NAMES = 300, 300
 """Longest title, and longest other names, in characters."""
 LISTED = 1_000
-"""Most skipped files of a folder that are listed."""
+"""Most skipped files listed for a folder."""
 _URL = 1500
 """Longest address, in characters."""
 _PASSAGE = 700
 """Longest passage, in characters."""
 _SHORT = 20_000
-"""Longest text that a quote is chosen from as a whole, in characters."""
+"""Longest text quoted from as a whole, in characters."""
 _LINE = re.compile(r"^[^\S\n]*+\S[^\n]*", re.M)
 _SENTENCE_END = re.compile(r"[.;!?]\s+|[。！？；]")
 
 
 OF_EVALUATION = f"name GLOB '*/corpora/*-{'[0-9a-f]' * 12}'"
-"""Of the collections, the documents of a set of questions: searched only by those who name them."""
+"""Selects collections with documents of question sets: searched only if named."""
 
 
 def collection_ids(connection: sqlite3.Connection, wanted: Iterable[str] | None) -> list[int]:
@@ -68,7 +68,7 @@ def names(connection: sqlite3.Connection) -> list[str]:
 
 
 def unknown(connection: sqlite3.Connection, wanted: Iterable[str]) -> list[str]:
-    """Return the names that no collection has, or only a forgotten one."""
+    """Return the names that no collection, or only a forgotten one, has."""
     known = {name for (name,) in connection.execute("SELECT name FROM collections WHERE forgotten IS NULL")}
     return [name for name in wanted if name not in known and str(resolved(Path(name))) not in known]
 
@@ -89,7 +89,7 @@ def ensure_collection(connection: sqlite3.Connection, name: str) -> int:
 def fingerprints(connection: sqlite3.Connection, collection: int, again: str = "") -> dict[str, tuple[int, str]]:
     """Return the modification time in ns and the SHA-256 of each document of a collection, by url.
 
-    Those with the words `again` in their notes have none, so that they are read again.
+    Those with `again` in their notes get `(0, "")`, so that they are read again.
     """
     rows = connection.execute("SELECT url, mtime, sha256, notes FROM documents WHERE collection = ?", [collection])
     return {url: (0, "") if again and again in notes else (mtime, digest) for url, mtime, digest, notes in rows}
@@ -103,7 +103,7 @@ def delete(connection: sqlite3.Connection, urls: Iterable[str]) -> None:
 def store(
     connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str, *, new: bool = False
 ) -> None:
-    """Write a document, replacing the one with its url; `new` says that there is none, which saves looking for it."""
+    """Write a document, replacing the one with its url; `new` says that there is none, which saves the look-up."""
     document = _bounded(document)
     if not new:
         delete(connection, [document.url])
@@ -132,7 +132,7 @@ def store(
 
 
 def packed(table: Table) -> tuple[bytes, int, bytes]:
-    """Return a table as it is stored: its head, the number of its rows, and its rows."""
+    """Return a table as stored: its head, its number of rows, and its rows."""
     head = msgspec.json.encode(replace(table, rows=(), numbers=()))
     return head, len(table.rows), zlib.compress(msgspec.msgpack.encode((table.numbers, table.rows)), 1)
 
@@ -149,12 +149,12 @@ def unpacked(head: bytes, rows: bytes | None = None) -> Table:
 
 
 def _bounded(document: Document) -> Document:
-    """Cut what is indexed with every passage: a long title would make the index grow with its square."""
+    """Cut text that is indexed with every passage: a long title would grow the index by its square."""
     return replace(document, title=clip(document.title, TITLE), names=document.names[-NAMES:])
 
 
 def located(connection: sqlite3.Connection, url: str, quote: str) -> str:
-    """Return the place of a quote in a document, as a citation names it; empty if it has none, or is of several places."""
+    """Return the place of a quote in a document, as citations name it; empty if it has none or several."""
     lines = [line.strip(" …") for line in quote.splitlines()]
     wanted = [line for line in lines if len(line) > 1]
     rows = connection.execute(
@@ -169,7 +169,7 @@ def located(connection: sqlite3.Connection, url: str, quote: str) -> str:
 
 
 def around(connection: sqlite3.Connection, url: str, passages: Sequence[str]) -> list[str]:
-    """Return the text to quote a document from: all of a short one, else these passages, each with those beside it."""
+    """Return the text to quote a document from: all of a short one, else these passages with their neighbours."""
     short = "SELECT text FROM documents WHERE url = ? AND length(text) <= ?"
     if (whole := connection.execute(short, [url, _SHORT]).fetchone()) is not None:
         return [str(whole[0])]
@@ -197,7 +197,7 @@ def file_of(url: str) -> str:
 
 
 def _in_parts(text: str, parts: Sequence[Place]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the passages, none of which is in two parts."""
+    """Yield the spans of the passages; none crosses a part."""
     starts = sorted({0, *(each.start for each in parts if each.start < len(text))})
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         yield from ((start + one, start + other) for one, other in _passages(text[start:end]))
@@ -243,10 +243,10 @@ def existing_folder(path: Path) -> Path:
 
 
 def files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tuple[Path, str]]]:
-    """Return the files with these suffixes, sorted by path, and what is left out, with the reason.
+    """Return the files with these suffixes, sorted by path, and the others, with the reason.
 
-    That is a file of another format, a folder that cannot be listed, and a link that leads out of `folder`, which has to be
-    absolute and resolved.
+    Others are files of other formats, folders that cannot be listed, and links out of `folder`, which must be absolute
+    and resolved.
     """
     accepted, found, left_out = frozenset(suffixes), [], []
     known = ", ".join(suffix[1:] for suffix in suffixes)
@@ -280,7 +280,7 @@ def files(folder: Path, suffixes: Iterable[str]) -> tuple[list[Path], list[tuple
 
 
 def file_url(folder: Path, file: Path) -> str:
-    """Return a stable, readable url for a file: only characters that would break it are escaped."""
+    """Return a stable, readable url for a file: only harmful characters are escaped."""
     name = re.sub(r"[^\w]+", "-", folder.name.lower()).strip("-")
     place = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
     within = re.sub(

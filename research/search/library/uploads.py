@@ -30,13 +30,13 @@ class UploadReport(Struct, frozen=True):
     folder: Path
     saved: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
-    """Files whose content is in the folder already."""
+    """Files whose content is already in the folder."""
     refused: tuple[tuple[str, str], ...] = ()
     """Files that cannot be read, each with the reason."""
     partial: tuple[tuple[str, str], ...] = ()
-    """Saved files of which something is left out, with what and why."""
+    """Saved files with omissions, and what was left out and why."""
     texts: dict[str, FileText] = {}
-    """What was read from the saved files, by the SHA-256 of their content."""
+    """Texts read from the saved files, by the SHA-256 of their content."""
 
 
 def folder(home: Path, name: str) -> Path:
@@ -54,7 +54,7 @@ def save(
 ) -> UploadReport:
     """Save the readable files; each is a name and a function that returns its bytes.
 
-    `refusal` returns why a text from a file of that size does not fit into the collection, or nothing.  Raises
+    `refusal` returns why a text from a file of that size does not fit the collection; empty if it does.  Raises
     `ConfigError` if the folder cannot be written.
     """
     saved, known, refused, partial, texts = [], [], [], list[tuple[str, str]](), {}
@@ -94,7 +94,7 @@ def save(
 def safe_name(name: str) -> str:
     """Return a file name that every file system accepts, as close to `name` as possible and with its suffix."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name.rstrip("/\\ ")))[-1]
-    # Control and format characters too: a mark that reverses the text direction can hide a suffix.
+    # Control and format characters too: a mark that reverses text direction can hide a suffix.
     spoken = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in last)
     path = PurePosixPath(re.sub(r'[<>:"|?*]', "_", " ".join(spoken.split())).strip(". "))
     stem, suffix = path.stem, path.suffix

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Vectors:
-    """The vectors of one encoder in memory; each search reads those that were added since the last one."""
+    """The vectors of one encoder in memory; each search reads those added since the last."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._of_query = lru_cache(maxsize=8)(lambda query: embedder.encode([query])[0])  # asked of each collection
+        self._of_query = lru_cache(maxsize=8)(lambda query: embedder.encode([query])[0])  # queried for each collection
         self.forget()
 
     def forget(self) -> None:
@@ -32,7 +32,7 @@ class Vectors:
         """Passage ids, collection ids and unit vectors, as parallel arrays."""
 
     def complete(self, connection: sqlite3.Connection, scope: Sequence[int] | None) -> bool:
-        """Return whether every passage of these collections has a vector; those of kept pages need none."""
+        """Return whether every passage of these collections has a vector; kept pages need none."""
         within = "" if scope is None else f"AND collection IN ({', '.join(map(str, scope))})"
         missing = connection.execute(
             f"""SELECT 1 FROM passages JOIN documents ON documents.id = document
@@ -50,7 +50,7 @@ class Vectors:
         limit: int,
         others: Sequence[int] = (),
     ) -> tuple[list[int], dict[int, float]]:
-        """Return passages by cosine with the query, best first, and the cosine of each of them and of the `others`.
+        """Return passages by cosine with the query, best first, and the cosines of these and the `others`.
 
         Returns nothing, and does not load the encoder, while there are no vectors.
         """

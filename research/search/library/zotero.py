@@ -16,22 +16,22 @@ from research.search.library.uploads import safe_name
 from research.web.readers import MAX_BYTES, SUFFIXES
 
 ADDRESS = "http://127.0.0.1:23119"
-"""Where Zotero answers, once Settings › Advanced › "Allow other applications on this computer to communicate" is on."""
+"""Address of Zotero, once Settings › Advanced › "Allow other applications on this computer to communicate" is on."""
 RECORDS = "records.ris"
 _PAGE, _MOST = 100, 50_000
-"""Records of one answer, and of a library."""
+"""Most records of an answer, and of a library."""
 _TIMEOUT_S = 30.0
 
 
 class Copied(Struct, frozen=True):
-    """What was copied, and which attached files were not, with the reason."""
+    """What was copied, and which attached files were not, and why."""
 
     files: int
     missing: tuple[tuple[str, str], ...] = ()
 
 
 def copy(place: Path, ask: httpx2.Client, progress: Callable[[int, int, str], None]) -> Copied:
-    """Write the records and the attached files into a folder; files that are gone from Zotero are deleted there.
+    """Write the records and the attached files into a folder; delete files there that are gone from Zotero.
 
     Raises `ConfigError` if Zotero does not answer.
     """

@@ -87,7 +87,7 @@ def _explain(response: ErrorResponse) -> AttemptError | None:
 
 
 def _reset_s(response: ErrorResponse) -> float | None:
-    """Return the seconds until all used-up windows reset; None if there are none.
+    """Return the seconds until all used-up windows reset; None if none is used up.
 
     The headers list every window: `X-RateLimit-Remaining: 0, 1000` with `X-RateLimit-Reset: 1, 1419704` means 1 s.
     """

@@ -1,7 +1,7 @@
 """DuckDuckGo without a key, through the class `DDGS` of the package `ddgs`.
 
 `DDGS` supplies the browser-like client (`primp`), the form and the XPaths of the page.  Its engine for DuckDuckGo is
-replaced by one that fetches the page here: the original drops the status, so that a block looks like an empty result,
+replaced by one that fetches the page here: the original drops the status, so a block looks like an empty result,
 reads bodies of any size, and decodes percent-encoding in urls.
 """
 
@@ -31,7 +31,7 @@ URL = "https://html.duckduckgo.com/html"
 _LONGEST = 499
 """Longest query, in characters."""
 _SPARE_S = 5.0
-"""Seconds that `DDGS` waits longer than the page may take."""
+"""Extra seconds that `DDGS` waits beyond the page's time-out."""
 _BLOCKED_S = 60.0
 """Pause after a block: DuckDuckGo extends the block for each request made during it."""
 
@@ -138,7 +138,7 @@ def _registered() -> str:
 
         @property
         def result_type(self) -> type[Any]:
-            return _Hit  # keeps the values as they are in the page
+            return _Hit  # keeps the values as in the page
 
         def search(self, query: str, *args: Any, page_of: Any = None, **options: Any) -> list[Any]:
             options.pop("page", None)

@@ -35,7 +35,7 @@ _TYPES = {
     "report": "report",
 }
 _LONGEST = 5_000
-"""Words of an abstract to restore from the inverted index, at most."""
+"""Most words of an abstract restored from the inverted index."""
 
 
 class _Name(Struct):
@@ -87,7 +87,7 @@ class OpenAlex(web.Service):
     """Works of all fields and kinds, with citation counts."""
 
     def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
-        words = " ".join(re.findall(r"[\w'-]+", request.query))  # other characters are operators, or rejected
+        words = " ".join(re.findall(r"[\w'-]+", request.query))  # other characters are operators or rejected
         params: dict[str, str | int] = {"search": words, "per_page": min(request.limit, 100), "select": _FIELDS}
         if request.days:
             bounds = []

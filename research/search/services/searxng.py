@@ -30,7 +30,7 @@ class _Result(Struct):
 class _Response(Struct):
     results: list[_Result]
     unresponsive: list[list[str]] = msgspec.field(default_factory=list, name="unresponsive_engines")
-    """Pairs of an engine and the reason why it returned nothing."""
+    """Pairs of an engine and why it returned nothing."""
 
 
 class Searxng(web.Service):
