@@ -198,8 +198,6 @@ def _referred(text: str, covered: str) -> Iterator[Described]:
         if not re.search(r"\w{2}", head) or not (_SAME.search(rest) or _IT.search(rest)) or mentions(rest):
             continue
         some = _SOME.search(bare) or re.search(rf"\b{RELATED}\b", bare, re.I)
-        if match.group().startswith(",") and re.match(r"(?:that|which|whose|who)\b", rest, re.I):
-            continue
         refers = _SAME.search(rest) or (some and _IT.search(rest))
         if refers and (some or not mentions(head)):
             yield Described(head, "", rest, referred=True)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import msgspec
 
 from research._util.glossary import terms
-from research.models.extractive.arithmetic import members_of
 from research.models.extractive.described import RELATED
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
@@ -46,12 +45,7 @@ _REGIONAL = frozenset(
     "north south east west central northern southern eastern western african africa asian asia european europe american america "
     "latin caribbean pacific balkan baltic nordic arab gulf oceania island middle".split()
 )
-_ONLY = re.compile(r"\b(?:only|sole|single|one|just|exactly one)\b|唯一", re.I)
 _BY_SIZE = re.compile(r"(?P<people>人口)?(?:最(?:(?P<most>[大多])|[小少]))的?邻国")
-_BORDER_LENGTH = re.compile(
-    r"\b(?:long(?:er|est)|short(?:er|est))\b.{0,20}\b(?:border|frontier|boundar)|\b(?:border|frontier|boundary).{0,12}\blongest\b",
-    re.I,
-)
 _FREED = re.compile(
     r"\b(?:from|of|left|split|broke|seceded|separated)\b[^Ξ]*Ξ|\bformer (?:\w+ )?(?:colony|possession|territory|part)",
     re.I,
@@ -75,9 +69,6 @@ def lead(finder: Finder, text: str) -> Lead | None:
     found = mentions(text)
     plain = re.sub(r"Ξ(?:[ ,and]+Ξ)*", "Ξ", masked(text, "Ξ"))
     if found and (BORDERS.search(text.lower()) or re.search(r"\bneighbou?r|\bfrontier\b|\bnext to\b|邻国", text, re.I)):
-        if _BORDER_LENGTH.search(text) and len(found) == 1:
-            pick = Pick(None, most=re.search(r"\bshort", text, re.I) is None)
-            finder.question = msgspec.structs.replace(finder.question, pick=pick)
         return _member(finder, found, BORDER)
     if found:
         listed = _list(re.sub("第[二三四]大", "最大", text))
@@ -138,10 +129,6 @@ def _subjects(finder: Finder, found: Sequence[Mention], about: str) -> list[str]
 def _member(finder: Finder, found: Sequence[Mention], relation: Target) -> Lead | None:
     """Return the neighbour or trading partner that is the only one, or has the most of something."""
     subjects = _subjects(finder, found, relation.label)
-    pick = finder.question.pick
-    by_length = pick is not None and pick.target is None
-    if len(subjects) == 1 and not by_length and _ONLY.search(finder.question.text.replace("one of", "")):
-        return _alone(finder, subjects[0])
     verdict = among(finder, subjects, (), relation) if subjects else None
     if verdict is None or verdict.actions or any(each.fact.cut for each in verdict.group):
         return None
@@ -150,19 +137,6 @@ def _member(finder: Finder, found: Sequence[Mention], relation: Target) -> Lead 
         return None
     chosen = finder.evidence.subject_named(name) or usual(name) or name
     return None if verdict.missing else Lead(chosen, verdict.group)
-
-
-def _alone(finder: Finder, subject: str) -> Lead | None:
-    """Return the only neighbour of a country, or the only one of them that has no other neighbour."""
-    whole = finder.find(subject, BORDER)
-    members = list(members_of([whole])) if whole else []
-    found = [finder.find_named(member, BORDER) for member in members] if len(members) > 1 else []
-    single = [each for each in found if each and not each.fact.cut and len(members_of([each])) == 1]
-    if finder.actions or whole is None or whole.fact.cut or None in found:
-        return None
-    if len(members) == 1:
-        return Lead(finder.evidence.subject_named(members[0]) or usual(members[0]) or members[0], (whole,))
-    return Lead(single[0].subject, (whole, single[0])) if len(single) == 1 else None
 
 
 def _ruler(finder: Finder, found: Sequence[Mention]) -> Lead | None:

@@ -240,8 +240,6 @@ def _meant(lower: str, labels: list[str]) -> list[str]:
         left = [label for label in left if not label.startswith("Real GDP (")]
     if len(left) > 1 and patterns.POPULACE.search(lower):
         left = [label for label in left if label != "Population, total"]
-    if len(left) > 1 and "Exchange rates" in left:
-        left = [label for label in left if label != "Exchange rates, Currency"]
     return left or labels
 
 
@@ -419,18 +417,12 @@ def _ranked_by(lower: str, found: Sequence[Found], superlative: re.Match[str]) -
     if by:
         near = next((label for label, a, _ in after if 0 <= a - end - by.end() <= 6), near)
     word = superlative.group()
-    if not by and _IMPLIED.get(word, "Area, total") != "Area, total":
-        return Pick(Target(_IMPLIED[word]), most)  # `the youngest population`
     if near is not None:
         return Pick(Target(near), most)
     beside = lower[max(superlative.start() - _BESIDE, 0) : superlative.start()]
     edges = re.search("border|frontier|bound|[边国]界|边境", lower[end:]) or _OF_EDGES.search(beside)
     if re.search("longest|shortest|[长短]", word) and edges:
         return Pick(None, most)
-    things = r"\s*(?:of (?:its|the|their) )?(?:land )?(?:countr|nation|state|neighb|one\b|border)"
-    other = after and word in ("largest", "biggest", "smallest", "tiniest") and not re.match(things, lower[end:])
-    if word in _IMPLIED and not other:
-        return Pick(Target(_IMPLIED[word]), most)
     return Pick(Target(found[-1][0] if found else _IMPLIED.get(word, "Area, total")), most)
 
 

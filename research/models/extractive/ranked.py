@@ -97,9 +97,6 @@ def _complete(ranking: Ranking, read: Table) -> bool:
     if ranking.kind == "top":
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
         return end and len(ranks) >= min(max(ranking.first, ranking.rank) + len(ranking.excluded), read.have)
-    stated = _STATED.get(ranking.kind, "")
-    if stated and any(head.label.startswith(stated) for head in read.heads) and len(ranking.places) == 1:
-        return True
     return len(ranks) >= read.have
 
 

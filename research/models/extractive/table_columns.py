@@ -32,8 +32,6 @@ _NOT = re.compile(r"\b(?:not|never|without|un(?=cancel|paid))\b|n['’]t\b|没�
 _DENIED = re.compile(r"\b(?:not|never|no|without)\s(?:(?:an?|been|yet|have|has|any)\s)*$|n['’]t\s(?:\w+\s)?$", re.I)
 _SAID = 0.75
 """Least cosine of a word and the name of a column whose empty cells it denies."""
-_NEARBY = 8
-"""Characters between a Chinese denial and the name of what it denies."""
 _WHERE_FROM = re.compile(r"\b(?:from|leaving|out of)\s+(?:the\s+)?$|从\s*$", re.I)
 _WHERE_TO = re.compile(r"\b(?:to|into|for|reach(?:ed|ing)?)\s+(?:the\s+)?$|[到至往]\s*$", re.I)
 _ORIGIN = re.compile(r"origin|from|source|depart|sender|start|出发|始发|起", re.I)
@@ -202,8 +200,6 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter], table: PTable) 
         if len(named) > 1 and 2 * len(named) >= len(own):
             held[value] = [match for match, said in words if own.intersection(said)]
     best = [value for value in held if len(held[value]) == max(map(len, held.values()))]
-    if len(best) == 1:
-        return [Filter(column, best[0], held[best[0]][0].start(), held[best[0]][-1].end())]
     if best:  # *the acacia or the linden jar*: each has a word that no other one has
         alone = [[match for match in held[each] if sum(match in held[other] for other in best) == 1] for each in best]
         return [Filter(column, each, *at[0].span()) for each, at in zip(best, alone, strict=True)] if all(alone) else []
@@ -286,8 +282,6 @@ def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]
     columns = [each for each in table.columns if each.blank and not any(each is other.column for other in kept)]
     if not columns:
         return
-    if has_cjk(text):
-        yield from _unwritten(text, columns)
     for match in re.finditer(r"(?:still )?([^\W\d_]+)", text):
         word = match[1].lower()
         bare = word.removeprefix("un")
@@ -296,21 +290,6 @@ def _empty(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]
             if denied and len(bare) > 3 and likeness(bare, column) >= _SAID:
                 yield Filter(column, "", *match.span())
                 return
-
-
-def _unwritten(text: str, columns: Sequence[PColumn]) -> Iterator[Filter]:
-    """Yield filters on the empty cells of the columns most of whose name follows a Chinese denial: 没定展示日期."""
-    denied = re.search(r"(?:还|尚)?(?:没有?|未)", text)
-    if denied is None:
-        return
-    for column in columns:
-        behind = text[denied.end() :]
-        ends = {
-            word: behind.find(word) + len(word) for word in tokens(column.name) if 0 <= behind.find(word) <= _NEARBY
-        }
-        if 2 * len("".join(ends)) > len(column.name):
-            yield Filter(column, "", denied.start(), denied.end() + max(ends.values()))
-            return
 
 
 def _flags(text: str, table: PTable, kept: Sequence[Filter]) -> list[Filter]:

@@ -127,7 +127,5 @@ def _strength(column: PColumn, names: Sequence[str], units: Sequence[str], *, da
         return 0
     if any(word in names for word in column.words) or any(name in column.name for name in names if not name.isascii()):
         return _NAMED
-    if dated:
-        return 2
     unit = {column.unit.lower(), *tokens(column.unit), *column.name.lower().split("_")[-1:]}
     return 1 if unit & set(units) else 0
