@@ -514,13 +514,14 @@ def ending_so(cells: Sequence[Cell], claim: Told) -> list[Cell]:
     """
     said, units = words(claim.text), {each.unit for each in claim.figures}
     alike = [cell for cell in cells if cell.quantity.unit in units]
-    ends = ((cell, words(cell.written.rpartition(",")[2])) for cell in alike if not cell.label <= said)
-    labels = {cell.label for cell in alike}
-    return [
-        replace(cell, label=end)
-        for cell, end in ends
-        if end < cell.label and end <= said and sum(end <= each for each in labels) == 1
-    ]
+    written = {cell.label: cell.written for cell in alike}
+    last = {label: words(text.rpartition(",")[2]) for label, text in written.items() if not label <= said}
+    ends = {
+        label: end
+        for label, end in last.items()
+        if end < label and end <= said and sum(end <= each for each in written) == 1
+    }
+    return [replace(cell, label=ends[cell.label]) for cell in alike if cell.label in ends]
 
 
 def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozenset[str] = frozenset()) -> Match | None:
