@@ -16,6 +16,7 @@ _MOST = 60
 _SUBJECT = 5
 """Words of the longest subject that is taken from elsewhere in the sentence."""
 _JOINT = re.compile(r"; |, (?:while|whereas) ")
+_HALVES = re.compile(rf"{_JOINT.pattern}|,? and ")
 _BEHIND = re.compile(r", (?:which|who|whose|where|(?:one |two |\d+ |most |some )?of (?:which|whom))\b")
 """A relative clause at the end, which says more of what stands before it."""
 _NAMED = re.compile(r"(?:^|\s)((?:[Tt]he )?(?:[A-Z][\w'-]+ ?){1,4}), (?:(an?) |(?:which|who) )([^,;]{2,120})$")
@@ -29,7 +30,6 @@ _PARTICIPLE = re.compile(r"([A-Z][a-z]+(?:ed|lt|rn|en|de)) ([^,]{3,120}), (\w.+)
 """`Founded in 1987 by two sisters, the firm …`."""
 _BESIDE = re.compile(r"((?:The|Its|Their|Our) [a-z][a-z -]{1,60}), ((?:the )?[A-Z][\w' -]{1,60}), (?=[a-z])(.+)")
 """`The treasurer, Ines Valdor, resigned`."""
-_JOINTS = re.compile(r"; |,? and |, (?:while|whereas) ")
 _COMMAS = re.compile(r"[，；,;](?!\d)")
 _CHINESE_YEAR = re.compile(r"(?:1[5-9]|20)\d\d年")
 _LAST_NAMED = re.compile(r".*\b(the .+)$")
@@ -114,7 +114,7 @@ def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
     It may lack the subject of the first, what stands before its figure, and its year.
     """
     whole = claim.strip(" .。")
-    for joint in (_COMMAS if has_cjk(claim) else _JOINTS).finditer(whole):
+    for joint in (_COMMAS if has_cjk(claim) else _HALVES).finditer(whole):
         first, second = whole[: joint.start()].rstrip(), whole[joint.end() :].lstrip()
         if has_cjk(claim):
             year = _CHINESE_YEAR.match(first)
