@@ -468,7 +468,8 @@ def test_content_is_read_whatever_is_beside_it(site: Site, name: str) -> None:
 
 
 def test_the_checked_address_is_the_one_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(Site("127.0.0.2")) as wiki, closing(Site("127.0.0.1", wiki.port)) as other:
+    # The address that other tests use chooses the port, so that it is free on both.
+    with closing(Site("127.0.0.1")) as other, closing(Site("127.0.0.2", other.port)) as wiki:
         wiki.says("/", "the wiki", content_type="text/plain")
         place = f"wiki.test:{wiki.port}"
         resolutions = names(monkeypatch, ["127.0.0.2"], ["127.0.0.1"])
