@@ -186,9 +186,17 @@ def folds(labels: Sequence[str]) -> NDArray[np.int64]:
     return np.array(found)
 
 
+_ONE_FIGURE = re.compile(r"^([^:\n]+): [-$]?\d[\d,.]*(?:%| [a-z -]+)?(?: of [\w ]+)?(?: \(.*\))?$", re.M)
+
+
 def figures() -> NDArray[np.str_]:
-    """Return the labels whose values are figures: those that countries are compared by, and series of years."""
-    found = set[str]()
+    """Return the labels whose values are figures: those that countries are compared by, series of years, and single ones."""
+    found, others = set[str](), set[str]()
+    for document in documents():
+        single = set(_ONE_FIGURE.findall(document.text))
+        found |= single
+        others.update(label for label in re.findall(r"^([^:\n]+): ", document.text, re.M) if label not in single)
+    found -= others
     for document in documents():
         kind, _, label = document.title.partition(" · ")
         said = (
