@@ -216,6 +216,73 @@ def test_a_comparison_names_what_has_no_figure(bench: Workbench) -> None:
     assert "Not found: Iceland: Military Expenditures." in view.answer
 
 
+@pytest.mark.parametrize(
+    ("question", "found", "lost"),
+    [
+        ("How much of Iceland's electricity comes from wind, and how does that compare with Kenya?", "Kenya", "Iceland"),
+        ("Which has the higher literacy rate, Chad or Monaco?", "Chad", "Monaco"),
+        ("乍得和摩纳哥哪个识字率更高？", "乍得", "摩纳哥"),
+    ],
+)
+def test_of_two_things_the_one_without_a_figure_is_a_part_not_found(
+    bench: Workbench, question: str, found: str, lost: str
+) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "partly_answered"
+    assert [(part.text[: len(name)], part.status) for part, name in zip(view.parts, (found, lost), strict=True)] == [
+        (found, "answered"),
+        (lost, "not_found"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which has more internet users, India or Norway?",
+        "Does India have more doctors than Norway?",
+        "How many schools do Peru and Chile have?",
+        "How many hospitals does Peru have compared with Chile?",
+        "Which country has the most doctors?",
+        "哪个国家的医生更多，印度还是挪威？",
+    ],
+)
+def test_where_there_are_more_of_something_no_share_or_rate_says(bench: Workbench, question: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "no_evidence", view.answer
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "of"),
+    [
+        ("What share of the world's population lives in India?", "17.51%", "1,419,316,933"),
+        ("China's share of world coal production", "51.27%", "4.805 billion metric tons"),
+        ("How much of Africa's GDP is Nigeria's?", "14.82%", "$1.318 trillion"),
+        ("what percent of ASEAN's population is Indonesian", "40.25%", "283,587,097"),
+        ("巴西占南美洲人口的多大比例？", "49.89%", "221,359,387"),
+    ],
+)
+def test_a_country_has_a_share_of_a_region_or_of_the_world(
+    bench: Workbench, question: str, short: str, of: str
+) -> None:
+    view = research.run(question, workbench=bench)
+    assert (view.outcome, view.short) == ("answered", short)
+    assert of in view.answer.split("\n### ")[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What share of Brazil's exports go to South America?",
+        "What share of the world's imports come from China?",
+        "What share of African exports go to China?",
+        "What fraction of Asia's life expectancy is Japan's?",
+    ],
+)
+def test_what_goes_to_a_country_or_does_not_add_up_is_no_share_of_it(bench: Workbench, question: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "no_evidence", view.answer
+
+
 def test_what_a_country_does_with_a_group_is_not_what_it_does_with_all(bench: Workbench) -> None:
     assert research.run("What are the exports of Germany to the EU?", workbench=bench).outcome == "no_evidence"
 

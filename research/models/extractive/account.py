@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from research.citations import without_marks
 from research.models.extractive import chinese
@@ -59,6 +59,11 @@ def judged(question: str, verdict: Verdict, text: str) -> list[Part]:
     bare = _EMPHASIS.sub("", without_marks(text))
     alone = sum(not part.cause for part in asked) <= 1
     lacks = [_lack(part, verdict, bare, alone=alone) for part in asked]
+    if verdict.gaps and not (verdict.chosen or any(lacks)):  # of several things that are asked about, one is not there
+        said: Callable[[str], str] = chinese.term if has_cjk(text) else str
+        told = dict.fromkeys(said(f"{each.subject}: {each.fact.label}") for each in verdict.findings)
+        lost = [Part(said(each), "not_found", reason(question, "not in the sources")) for each in verdict.gaps]
+        return [*(Part(each, "answered") for each in told), *lost]
     return [Part(part.text, "not_found" if lack else "answered", lack) for part, lack in zip(asked, lacks, strict=True)]
 
 

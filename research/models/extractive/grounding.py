@@ -325,7 +325,7 @@ def _target(
     agreed = any(_same(target.label, best) for target in plain)
     single = operation == "lookup"
     clean = all(not (target.words or target.beside or (single and target.near)) for target in targets)
-    if single and plain and vetoed(masked(text), plain[0].label):
+    if vetoed(masked(text), plain[0].label if plain else best):
         return (), found.ranked
     whole = plain and len(plain) == len(targets)
     if len(plain) > 1 and agreed and found.sure >= OVERRULE:

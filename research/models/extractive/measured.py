@@ -54,6 +54,12 @@ _COUNT = re.compile(
     r"fewer|in (?:a|every) hundred)\b)[a-z]|多少(?:个?人|名|家|座|艘|架|张|辆|位|个)",
     re.I,
 )
+_MANY = re.compile(
+    r"\b(?:more|most|fewer|fewest) (?:(?!(?:on|of|than|in|per|for|as|to|from|by|the)\b)[a-z-]+ )?"
+    r"(?:[a-z-]+s|people|women|men|children)\b|(?<!比例)(?<!比重)[更最]多",
+    re.I,
+)
+"""Matches a question where there are more of some things."""
 _OLD = re.compile(r"\bhow old\b|几岁|多大年纪", re.I)
 _TOTAL = re.compile(r"\btotal\b|\baltogether\b|\bin all\b|总共|一共|总数", re.I)
 _ASIDE = re.compile(r"[(（](?![^()（）]{0,12}[)）]\W{0,9}$)[^()（）]{0,300}[)）]")
@@ -101,6 +107,17 @@ def measured_in(question: str) -> Measure | None:
 def relative(question: str) -> bool:
     """Return whether a question asks for a figure per so many people or things."""
     return _RELATIVE.search(question) is not None
+
+
+def counts_things(question: str) -> bool:
+    """Return whether a question asks how many things there are, or where there are more of them."""
+    measure = measured_in(question)
+    return measure == "count" or (measure is None and not relative(question) and _MANY.search(question) is not None)
+
+
+def only_relative(value: str) -> bool:
+    """Return whether the figures of a value are percentages, or per so many people or things."""
+    return bool(_figures(value)) and all(each.unit == "%" for each in _figures(_PER.sub(" ", value)))
 
 
 def without_asides(question: str) -> str:

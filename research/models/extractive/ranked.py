@@ -7,21 +7,21 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
-from research._util.amounts import Amount, code, written
+from research._util.amounts import Amount, amount, code, plain, rounded, written
 from research.models.extractive.arithmetic import amount_of
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import as_query
 from research.models.extractive.places import usual
 from research.models.extractive.question import Target
-from research.models.extractive.rankings import TITLE, Ranking, Row, Table, address, measure, table
+from research.models.extractive.rankings import TITLE, WORLD, Ranking, Row, Table, address, measure, table
 from research.models.extractive.verdict import Ranked, Verdict
 
 PAGES = 4
 """Most pages of one comparison to read."""
 NEXT = 3
 """Countries after the first that are named."""
-_STATED = {"sum": "Sum of ", "mean": "Mean of ", "median": "Median of "}
+_STATED = {"sum": "Sum of ", "share": "Sum of ", "mean": "Mean of ", "median": "Median of "}
 
 
 def over_all(finder: Finder, ranking: Ranking) -> Verdict | None:
@@ -91,6 +91,8 @@ def _read(finder: Finder, evidence: Evidence, ranking: Ranking, label: str, plac
 
 def _complete(ranking: Ranking, read: Table) -> bool:
     """Return whether the rows that decide were read: those at one end, or all of them."""
+    if ranking.place == WORLD and ranking.kind in _STATED:  # its list states it, and shows both ends only
+        return any(head.label.startswith(_STATED[ranking.kind]) for head in read.heads)
     ranks = [row.rank for row in read.rows if row.rank]
     if ranking.group:  # its members may stand anywhere
         return len(ranks) >= read.have
@@ -151,6 +153,8 @@ def fits(limit: Amount, of: Amount) -> bool:
 
 def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
     """Return the sum, mean or median as the comparison states it, or calculated from the figures of several regions."""
+    if ranking.kind == "share":
+        return _share(finder, ranking, label, found)
     start = _STATED[ranking.kind]
     stated = [head for each in found for head in each.heads if head.label.startswith(start)]
     if len(found) == 1 and not ranking.group:
@@ -170,6 +174,23 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     heads = () if by or ranking.group else tuple(stated)
     shown = tuple(rows) if ranking.group else ()
     return Ranked(ranking, label, shown, covered=_covered(found), heads=heads, value=written(result, like)), computed
+
+
+def _share(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
+    """Return the part that a country has of the sum; None if it is none of them, or if there is no such sum."""
+    assert ranking.limit
+    name, rows = ranking.limit.name, [row for each in found for row in each.rows]
+    own = next((row.fact for row in rows if (usual(row.name) or row.name) == name), None)
+    if own is None and ranking.place == WORLD:  # its list shows the first and the last only
+        line = finder.find_named(name, Target(label, exact=True), numeric=True)
+        own = line.fact if line else None
+    whole = _total(finder, replace(ranking, kind="sum"), label, found)
+    part, total = own and amount_of(own), whole and amount(whole[0].value)
+    if not (own and part and whole and total and 0 < part.value <= total.value):
+        return None
+    computed = finder.compute(f"print(round(100 * {code(part.value)} / {code(total.value)}, 4))", "Calculate the share.")
+    value = f"{plain(rounded(100 * part.value / total.value, 2))}%"
+    return replace(whole[0], ranking=ranking, rows=(), heads=(own, *whole[0].heads), value=value), computed
 
 
 def _states(found: Sequence[Table]) -> list[Row]:

@@ -35,7 +35,7 @@ WORLD = "the world"
 
 ALL = 20
 """Most countries of an order, in which all are asked for."""
-Kind = Literal["top", "count", "sum", "mean", "median"]
+Kind = Literal["top", "count", "sum", "share", "mean", "median"]
 
 _EDGED = r"(?<![a-z])(?:{})(?![a-z])"
 _REGIONS = (
@@ -120,6 +120,14 @@ _IGNORED = frozenset(
 
 _STANDS = re.compile(r"\brank(?:s|ed|ing)?\b|排(?:名|在|行)?(?:世界|全球)?(?:的|是)?第几|第几[大多高位名]", re.I)
 """Matches a question for the rank of a country."""
+_PORTION = re.compile(
+    r"\b(?:share|portion|proportion|percentage|per ?cent|fraction|how (?:much|many|large a part)|what part)\b(?: of)?|"
+    r"占|百分之[几多]少?|(?:多大|多少)(?:的?比[例重])?|几成|的?(?:比[例重]|份额)",
+    re.I,
+)
+"""Matches a question for the part that a country has of the whole of a place."""
+_TOWARDS = re.compile(r"\b(?:to|into|with|import\w*\b.*\bfrom)\W*(?:the )?$|[到往向给]\W*$|进口.*自\W*$", re.I)
+"""Matches before a country that something goes to, or is imported from: its part of the whole is another figure."""
 _PLACED = re.compile(r"(?:排名?|位列|位居|居)?(?:前|第[一二三四五六七八九十])[\d两三四五六七八九十]*[个位名]?")
 """Matches a place in an order: 排第二, 前五名."""
 _PLACING = re.compile(r"[前第]?[\d两三四五六七八九十]+[个位名国]")
@@ -220,7 +228,7 @@ class Ranking(Struct, frozen=True):
         """The places whose lists are read: all regions for a count over the world, whose list shows both ends only."""
         if self.group:
             return self.group.regions
-        whole = self.place == WORLD and self.kind in ("top", "sum", "mean", "median") and self.first <= 20
+        whole = self.place == WORLD and self.kind != "count" and self.first <= 20
         return (self.place,) if whole else _PARTS.get(self.place, (self.place,))
 
 
@@ -255,6 +263,29 @@ def standing(text: str) -> Ranking | None:
     if order is None or order.kind != "top" or order.first != ALL:
         return None
     return replace(order, kind="count", limit=Bound(above=True, name=found[0].names[0]), stands=True)
+
+
+def portion(text: str) -> Ranking | None:
+    """Return what is asked of all countries where it is the part that one of them has of the whole; None if nothing is."""
+    found = mentions(text)
+    if len(found) != 1 or len(found[0].names) > 1 or not _PORTION.search(text):
+        return None
+    start, end = found[0].place
+    behind = re.sub("^['’]s", "", text[end:])
+    if _TOWARDS.search(text[:start]) or (_PORTION.search(text[:start]) and _place(text[end:]) and not _place(text[:start])):
+        return None  # `the share of Brazil's exports that goes to South America`
+    rest = _PORTION.sub(" ", f"{text[:start]} {behind}")
+    whole = asked(parse(f"the total of all countries: {rest}"))
+    if whole is None or whole.kind != "sum":
+        return None
+    return replace(whole, kind="share", limit=Bound(above=True, name=found[0].names[0]))
+
+
+def _place(text: str) -> str:
+    """Return the first group or region that a text names, the world included; "" for none."""
+    lower = text.lower()
+    group = next((each.name for each in groups() if each.pattern.search(lower)), "")
+    return group or next((name for name, pattern in _REGIONS if re.search(_EDGED.format(pattern), lower)), "")
 
 
 def excluded_from(text: str) -> tuple[set[str], str]:

@@ -33,7 +33,7 @@ from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.ranked import over_all
-from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of, excluded_from, standing
+from research.models.extractive.rankings import TITLE, Ranking, asked, bound_of, excluded_from, portion, standing
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import asks_whether, settled
@@ -76,7 +76,7 @@ class Solver:
             self._open()
             return self.finder.more()
         if self.ranking and (ranked := over_all(self.finder, self.ranking)):
-            return better(self.prose, ranked, acting=self.acting) or ranked
+            return better(self.prose, ranked, acting=self.acting) or settled(ranked)
         given = q.names and all(map(self.finder.knows, q.names))  # from a follow-up or the memory
         if self.acting and not given and names <= {"recall"}:
             self._open()
@@ -258,7 +258,7 @@ class Solver:
             return self.finder.more()
         found = self._of_one_year([finding for finding in findings if finding])
         if len(found) != len(subjects) and (len(found) < 2 or self.question.operation != "compare"):
-            return self.finder.end()
+            return self.finder.end(found)
         if self.question.operation == "sum" and weighs_sum(self.question.text):
             return self._unclear(subjects)
         if self.question.operation == "sum" and not addable([finding.fact for finding in found]):
@@ -303,8 +303,8 @@ def only_prose(prose: Prose, question: Question) -> bool:
 
 def ranking(question: str) -> Ranking | None:
     """Return what the question asks of all countries; None if it names some to choose from, or one is to be found first."""
-    if stands := standing(question):
-        return stands
+    if one := standing(question) or portion(question):
+        return one
     excluded, text = excluded_from(question)
     several = len({mention.names for mention in mentions(text)}) > 1
     narrowed = several or "所在的国家" in text or DENIES.search(text.lower())

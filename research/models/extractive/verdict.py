@@ -173,3 +173,8 @@ class Verdict(Struct, frozen=True):
         found = (each.fact for each in (*self.group, *self.findings))
         prose = self.reading.quotes if self.reading else self.quotes
         return tuple(dict.fromkeys((*prose, *found, *chain(*told))))
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """The parts that a report with findings names as not found."""
+        return self.missing if self.findings and (self.limit or not self.question.relation) else ()

@@ -9,6 +9,7 @@ from research.models.extractive import chinese
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import bare
+from research.models.extractive.measured import counts_things, only_relative
 from research.models.extractive.patterns import COMPARATIVE, DENIES, SUPERLATIVE, WEIGHS
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target
@@ -25,8 +26,16 @@ _NARROWS = re.compile(
 
 
 def settled(found: Verdict) -> Verdict:
-    """Return a verdict without its findings if the question asks for yes or no and nothing calculated decides it."""
+    """Return a verdict without its findings if they do not decide the question.
+
+    That is so if it asks for a number of things and they are percentages or rates, or for yes or no and nothing is calculated.
+    """
     q = found.question
+    rows = found.ranked.rows if found.ranked else ()
+    facts = tuple(dict.fromkeys(each.fact for each in (*found.findings, *rows)))
+    amounts = facts and not (found.actions or found.derived or found.limit or q.pick)
+    if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
+        return Verdict(q, missing=(q.text,), closest=facts)  # where there are more doctors, no density says
     if found.actions or found.ranked or found.holds is not None or not asks_whether(q.text):
         return found
     if fact := _stated(q, [*(finding.fact for finding in found.findings), *found.closest]):
@@ -39,7 +48,6 @@ def settled(found: Verdict) -> Verdict:
     compared = q.operation == "compare" and COMPARATIVE.search(q.text.lower())
     if q.operation == "growth" or compared or (q.operation != "compare" and (found.computed or found.derived)):
         return found
-    facts = tuple(dict.fromkeys(finding.fact for finding in found.findings))
     return Verdict(q, missing=(q.text,), closest=facts)
 
 

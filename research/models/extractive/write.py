@@ -52,6 +52,7 @@ _WORDS = {
         "stands": "By {label}, **{name}** is number {rank} in {place}: {value} [{n}].",
         "passing": "**{count}** countries in {place} have {a_label} {limit}: {names}.",
         "total_sum": "The {label} of the countries in {place} adds up to **{value}** [{n}].",
+        "share": "{name} has **{value}** of the {label} of the countries in {place}: {own} [{n}].",
         "total_mean": "The unweighted mean {label} of the countries in {place} is **{value}** [{n}].",
         "total_median": "The median {label} of the countries in {place} is **{value}** [{n}].",
         "ratio": "{subject}: {v}, calculated from {a} and {b}.",
@@ -143,6 +144,7 @@ _WORDS = {
         "stands": "{name}的 {label} 在{place}排第 {rank}：{value} [{n}]。",
         "passing": "{place}有 **{count}** 个国家的 {label} {limit}：{names}。",
         "total_sum": "{place}各国的 {label} 合计 **{value}** [{n}]。",
+        "share": "{name}的{label}占{place}各国合计的 **{value}**：{own} [{n}]。",
         "total_mean": "{place}各国 {label} 的平均值（未加权）为 **{value}** [{n}]。",
         "total_median": "{place}各国 {label} 的中位数为 **{value}** [{n}]。",
         "ratio": "{subject}：{v}，由{a}和{b}算出。",
@@ -248,8 +250,8 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += _understood(shown.question, w)
     quoted = [note(fact) for fact in verdict.facts]
-    if shown.missing and (shown.limit or not shown.question.relation):
-        head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.missing)))
+    if shown.gaps:
+        head.append(w["also"].format(missing="; ".join(each.rstrip("?？") for each in shown.gaps)))
     memory_note = _memory(verdict.facts, remembered, w)
     return "\n\n".join([*dict.fromkeys(map(tidy, head)), f"### {w['evidence']}\n\n" + "\n".join(quoted), *memory_note])
 
