@@ -219,7 +219,11 @@ def test_a_comparison_names_what_has_no_figure(bench: Workbench) -> None:
 @pytest.mark.parametrize(
     ("question", "found", "lost"),
     [
-        ("How much of Iceland's electricity comes from wind, and how does that compare with Kenya?", "Kenya", "Iceland"),
+        (
+            "How much of Iceland's electricity comes from wind, and how does that compare with Kenya?",
+            "Kenya",
+            "Iceland",
+        ),
         ("Which has the higher literacy rate, Chad or Monaco?", "Chad", "Monaco"),
         ("乍得和摩纳哥哪个识字率更高？", "乍得", "摩纳哥"),
     ],
@@ -249,6 +253,26 @@ def test_of_two_things_the_one_without_a_figure_is_a_part_not_found(
 def test_where_there_are_more_of_something_no_share_or_rate_says(bench: Workbench, question: str) -> None:
     view = research.run(question, workbench=bench)
     assert view.outcome == "no_evidence", view.answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which countries speak Portuguese?",
+        "List the countries that use the euro",
+        "Which countries have nuclear weapons?",
+        "Which African countries are islands?",
+        "哪些国家说葡萄牙语？",
+    ],
+)
+def test_a_line_about_one_country_does_not_say_which_countries_there_are(bench: Workbench, question: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "no_evidence", view.answer
+
+
+def test_members_of_a_group_are_its_countries(bench: Workbench) -> None:
+    view = research.run("Which EU members have unemployment above 10%?", workbench=bench)
+    assert (view.outcome, view.short) == ("answered", "Spain, Greece")
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,9 @@ def _share(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     part, total = own and amount_of(own), whole and amount(whole[0].value)
     if not (own and part and whole and total and 0 < part.value <= total.value):
         return None
-    computed = finder.compute(f"print(round(100 * {code(part.value)} / {code(total.value)}, 4))", "Calculate the share.")
+    computed = finder.compute(
+        f"print(round(100 * {code(part.value)} / {code(total.value)}, 4))", "Calculate the share."
+    )
     value = f"{plain(rounded(100 * part.value / total.value, 2))}%"
     return replace(whole[0], ranking=ranking, rows=(), heads=(own, *whole[0].heads), value=value), computed
 

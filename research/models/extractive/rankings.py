@@ -272,7 +272,9 @@ def portion(text: str) -> Ranking | None:
         return None
     start, end = found[0].place
     behind = re.sub("^['’]s", "", text[end:])
-    if _TOWARDS.search(text[:start]) or (_PORTION.search(text[:start]) and _place(text[end:]) and not _place(text[:start])):
+    if _TOWARDS.search(text[:start]) or (
+        _PORTION.search(text[:start]) and _place(text[end:]) and not _place(text[:start])
+    ):
         return None  # `the share of Brazil's exports that goes to South America`
     rest = _PORTION.sub(" ", f"{text[:start]} {behind}")
     whole = asked(parse(f"the total of all countries: {rest}"))
@@ -310,7 +312,7 @@ def asked(q: Question) -> Ranking | None:
     """Return what the question asks of all countries of a place; None if it asks for something else."""
     limit = bound_of(q.text)
     text = (limit.without if limit else q.text).lower()
-    text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?", "countries", text)
+    text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?|\bmember(?: state)?s\b|\bmember (?=countries)", "countries ", text)
     bare = masked = text
     place, asking, group = "", text, next((each for each in groups() if each.pattern.search(text)), None)
     if group:
@@ -390,7 +392,7 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
     if (most or least) and _ASKS.search(text):
         highest = most is not None and (least is None or most.start() < least.start())
         return "top", highest, max(1, min(count_of(text), ALL))
-    if most or least or not place or (place == WORLD and "countries" not in text):
+    if most or least or _OF_COUNTRIES.search(text) or not place or (place == WORLD and "countries" not in text):
         return None, True, 1
     if _MEDIAN.search(text):
         return "median", True, 1

@@ -18,6 +18,9 @@ from research.models.extractive.words import directions
 from research.text import content_tokens, has_cjk
 
 _COUNTRY = frozenset(content_tokens("country nation state 国家"))
+_COUNTRIES = re.compile(
+    r"\b(?:which|what|list|name)\b(?: \w+){0,4}? (?:countries|nations|states)\b|哪[些几]个?国家", re.I
+)
 _PART = re.compile(r"[;,()]")
 _ITEM = re.compile(r"[;,\d%<>.]+")
 _NARROWS = re.compile(
@@ -28,7 +31,8 @@ _NARROWS = re.compile(
 def settled(found: Verdict) -> Verdict:
     """Return a verdict without its findings if they do not decide the question.
 
-    That is so if it asks for a number of things and they are percentages or rates, or for yes or no and nothing is calculated.
+    That is so if it asks for a number of things and they are percentages or rates, for countries and they are about one, or
+    for yes or no and nothing is calculated.
     """
     q = found.question
     rows = found.ranked.rows if found.ranked else ()
@@ -36,6 +40,10 @@ def settled(found: Verdict) -> Verdict:
     amounts = facts and not (found.actions or found.derived or found.limit or q.pick)
     if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
         return Verdict(q, missing=(q.text,), closest=facts)  # where there are more doctors, no density says
+    if _lists_countries(q.text) and not (found.actions or rows) and not any(_names(fact.value) for fact in facts):
+        return Verdict(
+            q, missing=(q.text,), closest=facts
+        )  # a line about one of all countries does not say which they are
     if found.actions or found.ranked or found.holds is not None or not asks_whether(q.text):
         return found
     if fact := _stated(q, [*(finding.fact for finding in found.findings), *found.closest]):
@@ -49,6 +57,16 @@ def settled(found: Verdict) -> Verdict:
     if q.operation == "growth" or compared or (q.operation != "compare" and (found.computed or found.derived)):
         return found
     return Verdict(q, missing=(q.text,), closest=facts)
+
+
+def _lists_countries(text: str) -> bool:
+    """Return whether a question asks which of all countries there are, and names none."""
+    return _COUNTRIES.search(text) is not None and not _names(text)
+
+
+def _names(text: str) -> bool:
+    """Return whether a text names a country, not only its language or people."""
+    return any(each.written in each.names for each in mentions(text))
 
 
 def _stated(q: Question, facts: Sequence[Fact]) -> Fact | None:
