@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from research import plugins
 from research._util.said import catalogue, counted, translated
 from research.citations.marks import SYMBOLS
-from research.events.recipe import Recipe
+from research.events.recipe import Recipe, model_title
 from research.events.view import RunView
 from research.text import language_of
 
@@ -31,7 +30,7 @@ class Words(Struct, frozen=True):
 
     def model(self, name: str) -> str:
         """Return a model's name for readers."""
-        return translated(plugins.model_title(name), self.language)
+        return translated(model_title(name), self.language)
 
     def count(self, number: int, noun: str) -> str:
         """Return `2 statements`; in Chinese with a space before the number."""

@@ -16,6 +16,7 @@ from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
 from research.auditing.trial import STATES, VERDICTS
 from research.citations.reasons import JUDGED
 from research.defaults import FACTBOOK_LANGUAGE, OFFLINE, OWN_DOCUMENTS, PAGES_READ
+from research.events.recipe import model_title
 from research.exports.document import STATUSES
 from research.exports.labels import Words
 from research.exports.progress import OUTCOMES
@@ -40,7 +41,7 @@ from tests.visits import visits
 
 TITLES = {entry.title for entry in [*plugins.framework.all(), *plugins.context.all(), plugins.framework.get("audit")]}
 TITLES -= {"IterResearch", "ReAct", "Reflexion", "ReSum", "ReWOO"}  # names of methods, the same in every language
-TITLES.add(plugins.model_title(OFFLINE))
+TITLES.add(model_title(OFFLINE))
 
 PACKAGE = Path(plugins.__file__).parent
 IMPORTS = re.compile(
