@@ -3,11 +3,11 @@
 A plug-in is one function; its name is what users choose, and its keyword-only parameters are its options.  Its decorator,
 such as `@tool("Look up")`, registers it when its module is imported; the arguments are its traits, the fields of its kind.
 Modules are imported when a name is requested or all are listed: those in the kind's folder (see the table below; a file
-has its plug-in's name) and those that other packages name as entry points in the kind's group.  `register`
-does the same in this process.  A module imports large packages where it uses them.
+has its plug-in's name) and those that other packages name as entry points in the kind's group, which cannot take our
+names.  A module imports large packages where it uses them.
 
 Errors are `ConfigError`: an unknown name, with the known ones; an option that is not accepted; a plug-in that cannot be
-imported, which `broken()` lists while the others work.  Other packages cannot take our names.
+imported, which `doctor` lists while the others work.
 """
 
 from __future__ import annotations
@@ -15,20 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from msgspec import Struct
-
 from research._util.options import Range as Range
-from research._util.registry import Broken, Entry, Function, Registry, derived
+from research._util.registry import Entry, Function, Registry
 from research.errors import ConfigError
-
-
-class Oracle(Struct, frozen=True):
-    """How an evaluation tells a framework the right answer, making it an upper bound for the others."""
-
-    options: Mapping[str, Any]
-    """The options that make it one, such as `{"evaluator": "gold"}`."""
-    answer: str
-    """The option that takes the right answer."""
 
 
 class Framework(Entry, frozen=True, kw_only=True):
@@ -58,8 +47,10 @@ class Framework(Entry, frozen=True, kw_only=True):
     """Each reply contains the evolving report, so that no other request has to write it."""
     page: int = 0
     """Characters of a page that `visit` returns to it; 0: as many as suit a prompt."""
-    oracle: Oracle | None = None
-    """How it can be told the right answer; None: it cannot."""
+    oracle: Mapping[str, Any] = {}
+    """The options that make it an upper bound for the others in an evaluation, such as `{"evaluator": "gold"}`."""
+    told_by: str = ""
+    """The option that tells such an oracle the right answer."""
     command: str = ""
     """The option with a command of this machine: in a recipe's text, everything after the colon."""
 
@@ -102,11 +93,6 @@ class ToolEntry(Entry, frozen=True, kw_only=True):
     reads: bool = False
     """It opens its argument `url` without the fragment, and requests a page once in a run."""
 
-    @property
-    def ignores_urls(self) -> bool:
-        """Whether it treats urls in its arguments as ordinary words."""
-        return self.calculates or self.searches or self.recalls
-
 
 class Provider(Entry, frozen=True, kw_only=True):
     """A model provider: `(name, host) -> Model`; its id comes before the colon of a model's name."""
@@ -130,8 +116,6 @@ class SearchService(Entry, frozen=True, kw_only=True):
 
 class Scorer(Entry, frozen=True, kw_only=True):
     """A measure of a run: `(view, question) -> float | None`; None if it does not apply."""
-
-    higher_is_better: bool = True
 
 
 class AnswerCheck(Entry, frozen=True, kw_only=True):
@@ -162,30 +146,3 @@ def register(kind: str, function: Function, title: str, **traits: Any) -> None:
     if kind not in KINDS:
         raise ConfigError(f"unknown kind of plug-in {kind!r}; known: {', '.join(KINDS)}")
     KINDS[kind](title, **traits)(function)
-
-
-def installed() -> list[Entry]:
-    """Import every plug-in of other packages; return those that work."""
-    return [each for registry in KINDS.values() for each in registry.all() if each.package]
-
-
-def broken() -> list[Broken]:
-    """Import every plug-in; return those that fail."""
-    return [each for registry in KINDS.values() for each in registry.broken()]
-
-
-@derived
-def provider_of(model: str) -> Provider:
-    """Return the provider of the model `PROVIDER:NAME`; a missing one (an endpoint's, a saved run's) has no traits."""
-    return provider.traits(model.partition(":")[0])
-
-
-def model_title(model: str) -> str:
-    """Return a model's name for readers; the offline model has a title."""
-    return "Offline model" if provider_of(model).written_by == "rules" else model
-
-
-@derived
-def tool_of(name: str) -> ToolEntry:
-    """Return the tool of that name; a missing one (an MCP server's, a framework's, a saved run's) has no traits."""
-    return tool.traits(name)

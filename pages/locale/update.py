@@ -18,6 +18,7 @@ from babel.messages.pofile import read_po, write_po
 from pages.parts.shared.language import DEFINITE
 from research import defaults, plugins
 from research.defaults import AUDIT
+from research.events.recipe import model_title
 from research.exports import FORMATS
 from research.exports.progress import OUTCOMES
 from research.ops import disk_usage
@@ -83,7 +84,7 @@ def messages() -> Iterator[tuple[str, str]]:
     yield from ((text, "research/workbench/presets.py") for text in (*presets.GAPS, *presets.KINDS))
     for kind in FORMATS.values():
         yield kind.title, "research/exports/__init__.py"
-    yield plugins.model_title(defaults.OFFLINE), "research/plugins.py"
+    yield model_title(defaults.OFFLINE), "research/events/recipe.py"
     yield plugins.framework.get(AUDIT).title, "research/frameworks/audit.py"
     for part in [*disk_usage.PARTS, "Other"]:
         yield part, "research/ops/disk_usage.py"

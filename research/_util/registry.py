@@ -74,6 +74,17 @@ class Broken(Struct, frozen=True):
 E = TypeVar("E", bound=Entry)
 
 
+def derived(function: Callable[P, R]) -> Callable[P, R]:
+    """Cache what a function derives from the entries, until they change.  Its callers share one result."""
+    cached: Callable[..., R] = lru_cache(lambda version, *args, **kwargs: function(*args, **kwargs))
+
+    @wraps(function)
+    def current(*args: P.args, **kwargs: P.kwargs) -> R:
+        return cached(Registry.version, *args, **kwargs)
+
+    return current
+
+
 class Registry(Generic[E]):
     """The plug-ins of one kind; called with a title and traits, the fields of `kind`, it is their decorator.
 
@@ -137,8 +148,9 @@ class Registry(Generic[E]):
             raise ConfigError(str(self._broken[name]))
         raise ConfigError(f"unknown {self.what} {name!r}; known: {', '.join(self.names())}")
 
+    @derived
     def traits(self, name: str) -> E:
-        """Return the entry of that name, or one without traits if there is none."""
+        """Return the entry of that name; a missing one (an MCP server's tool, a saved run's model) has no traits."""
         try:
             return self.get(name)
         except ConfigError:
@@ -205,14 +217,3 @@ def _modules(home: str) -> Mapping[str, EntryPoint]:
 @cache
 def _installed(group: str) -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}
-
-
-def derived(function: Callable[P, R]) -> Callable[P, R]:
-    """Cache what a function derives from the entries, until they change.  Its callers share one result."""
-    cached: Callable[..., R] = lru_cache(lambda version, *args, **kwargs: function(*args, **kwargs))
-
-    @wraps(function)
-    def current(*args: P.args, **kwargs: P.kwargs) -> R:
-        return cached(Registry.version, *args, **kwargs)
-
-    return current

@@ -1,4 +1,4 @@
-"""What the workbench says to a model, in the language of the run.
+"""What the workbench says to models, in checks and in exported files, in the language of the run.
 
 The English texts are in the code; `said_zh.toml` has their Chinese.  A test compares the two.
 """
@@ -45,6 +45,14 @@ def translated(text: str, language: str) -> str:
     return catalogue().get(text, text) if language == "zh" else text
 
 
+def counted(number: int, noun: str, language: str) -> str:
+    """Return `2 statements` in that language; in Chinese with a space before the number."""
+    if language == "zh":
+        return f" {number:,} {_tables()['counted'][noun]}"
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}" + ("" if number == 1 else plural)
+
+
 def described(schema: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return a JSON schema with its descriptions in that language."""
     return {key: _described(key, value, language) for key, value in schema.items()}
@@ -58,7 +66,11 @@ def _described(key: str, value: Any, language: str) -> Any:
     return translated(value, language) if key == "description" else value
 
 
-@cache
 def catalogue() -> Mapping[str, str]:
     """Map the English texts to the Chinese ones."""
+    return _tables()["texts"]
+
+
+@cache
+def _tables() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(Path(__file__).with_name("said_zh.toml").read_text("utf-8"))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from research import plugins, prompts
+from research import prompts
 from research.agent import span_reader as reader
 from research.agent.context import Steps, if_possible
 from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.citations import cited
 from research.citations.marks import normalised, without_lost
-from research.events.recipe import Recipe
+from research.events.recipe import Recipe, provider_of
 from research.types import Answer, Part
 
 _READ = {
@@ -59,4 +59,4 @@ def with_reader(run: Run, answer: Answer) -> Steps[Answer]:
 
 def reads(recipe: Recipe) -> bool:
     """Return whether a run of this recipe may ask a reader."""
-    return plugins.provider_of(recipe.model).written_by == "rules" and bool({"reader", "read"} & recipe.roles.keys())
+    return provider_of(recipe.model).written_by == "rules" and bool({"reader", "read"} & recipe.roles.keys())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 
+from research import plugins
 from research._util.egress import Egress
 from research.agent.budget import Meter
 from research.agent.cut_off import CutPrompts
@@ -19,7 +20,6 @@ from research.citations import Ledger
 from research.citations.judges import Judges
 from research.errors import LimitReached, NeedsInput, ProviderError, RunPaused, Stopped
 from research.events.events import Base, Event, Forecast
-from research.plugins import tool_of
 from research.search.embedders import Embedder
 from research.types import Model, Observation, Outcome, Passage, ToolCall
 from research.web.url_guard import UrlGuard
@@ -145,7 +145,7 @@ class RunContext:
 
     def note_computed(self, seen: Observation) -> None:
         """Record a tool's calculation, which an answer may state."""
-        if seen.ok and tool_of(seen.name).calculates:
+        if seen.ok and plugins.tool.traits(seen.name).calculates:
             self.computed.append(seen.text)
 
     def add_user_text(self, text: str) -> None:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from research import prompts
+from research import plugins, prompts
 from research.citations import cited, source_text
 from research.events.events import Earlier, Edited, Event, Exchange, Recalled, ToolFinished
 from research.events.view import RunView
-from research.plugins import tool_of
 from research.text import clip
 from research.types import Source
 from research.web.url_guard import is_private
@@ -38,7 +37,7 @@ def findings_of(view: RunView, events: Sequence[Event]) -> Earlier:
     exchanges = (*everything[:1], *everything[1:][-EXCHANGES + 1 :])
     finished = [event for event in events if isinstance(event, ToolFinished | Recalled)]
     unedited = [event.observation for event in finished if not isinstance(event, Edited)]
-    printed = [each.text for each in unedited if each.ok and tool_of(each.name).calculates]
+    printed = [each.text for each in unedited if each.ok and plugins.tool.traits(each.name).calculates]
     computed = (*(before.computed if before else ()), *(clip(text, 1_000) for text in printed))[-COMPUTED:]
     return Earlier(exchanges, _sources(view, exchanges), computed, saw_private(before, events))
 

@@ -8,13 +8,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from research import prompts
+from research import plugins, prompts
 from research._util.nul import without_nul
 from research._util.said import say
 from research.errors import ConfigError, FormatError
 from research.events.events import Event, PlanApproved, PlanItem, PlanProposed, WaitingForUser
 from research.events.recipe import FOLDERS, Recipe
-from research.plugins import tool_of
 from research.store import RunRow
 from research.text import words_alone
 from research.types import Part
@@ -32,7 +31,7 @@ _COMMA = re.compile(r"\s{0,8}[,，、;；]\s{0,8}")
 
 def sources_of(recipe: Recipe) -> tuple[str, ...]:
     """Return the names of the sources that a plan may name."""
-    tools = {name: tool_of(name) for name in recipe.tools}
+    tools = {name: plugins.tool.traits(name) for name in recipe.tools}
     searched = recipe.search if any(tool.searches and tool.library for tool in tools.values()) else ()
     others = [
         *(name for name, tool in tools.items() if tool.searches and not tool.library),

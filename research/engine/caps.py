@@ -17,10 +17,10 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from research import plugins
 from research.engine.rate_limit import named_numbers
 from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Event, Rejected, Replied
+from research.events.recipe import provider_of
 from research.ops import disk_usage
 from research.store import Store
 from research.store.saved import readable
@@ -108,7 +108,7 @@ class Caps:
         limits: Mapping[str, float],
         store: Callable[[], Store],
         home: Path,
-        free: Callable[[str], bool] = lambda model: plugins.provider_of(model).local,
+        free: Callable[[str], bool] = lambda model: provider_of(model).local,
     ) -> None:
         """`free` tells whether a model's tokens do not count."""
         self._limits = limits

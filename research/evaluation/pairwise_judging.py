@@ -16,11 +16,11 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from research import plugins
 from research._util import decoding
 from research._util.decoding import unfenced
 from research._util.egress import Egress
 from research.errors import ConfigError, ProviderError
+from research.events.recipe import provider_of
 from research.models import bounded
 from research.models.traits import Priced
 from research.text import clip
@@ -86,7 +86,7 @@ class Judged(Struct, frozen=True):
 
 def checked_judge(name: str, model: Model) -> Model:
     """Return the model.  Raises `ConfigError` if it cannot judge reports."""
-    if plugins.provider_of(name).written_by == "rules":
+    if provider_of(name).written_by == "rules":
         raise ConfigError(
             f"judge {name!r}: the offline model cannot judge reports; name a language model, e.g. openai:NAME"
         )

@@ -32,12 +32,13 @@ class Candidate(Struct, frozen=True):
     @property
     def oracle(self) -> bool:
         """Whether the recipe sees the gold answer, which makes it an upper bound rather than a competitor."""
-        return self._oracle is not None
+        told = self._framework.oracle
+        return bool(told) and told.items() <= self.recipe.framework_options.items()
 
     @property
     def shown_options(self) -> dict[str, Any]:
         """Return the options of the framework, without those that make it an oracle."""
-        hidden = self._oracle.options if self._oracle else ()
+        hidden = self._framework.oracle if self.oracle else ()
         return {name: value for name, value in self.recipe.framework_options.items() if name not in hidden}
 
     def asked(self, question: Question) -> Recipe:
@@ -45,24 +46,18 @@ class Candidate(Struct, frozen=True):
 
         An oracle is given the gold answer, if the question has one.
         """
-        oracle = self._oracle
-        if oracle is None:
+        if not self.oracle:
             return self.recipe
-        options = {**self.recipe.framework_options}
+        entry, options = self._framework, {**self.recipe.framework_options}
         if question.answers:
-            options[oracle.answer] = question.answers[0]
+            options[entry.told_by] = question.answers[0]
         else:
-            known = plugins.framework.get(self.recipe.framework).options
-            options |= {option.name: option.default for option in known if option.name in oracle.options}
+            options |= {option.name: option.default for option in entry.options if option.name in entry.oracle}
         return replace(self.recipe, framework_options=options)
 
     @property
-    def _oracle(self) -> plugins.Oracle | None:
-        try:
-            oracle = plugins.framework.get(self.recipe.framework).oracle
-        except ConfigError:  # a saved plan may name a plug-in that is gone
-            return None
-        return oracle if oracle and oracle.options.items() <= self.recipe.framework_options.items() else None
+    def _framework(self) -> plugins.Framework:
+        return plugins.framework.traits(self.recipe.framework)  # a saved plan may name a plug-in that is gone
 
 
 @derived
@@ -71,7 +66,7 @@ def oracles() -> tuple[str, ...]:
     found = []
     for entry in plugins.framework.all():
         if entry.oracle:
-            options = ",".join(f"{name}={value}" for name, value in entry.oracle.options.items())
+            options = ",".join(f"{name}={value}" for name, value in entry.oracle.items())
             found.append(f"{entry.id}:{options}/{entry.default_context}")
     return tuple(found)
 

@@ -144,7 +144,7 @@ def refused(run: FinishedRun, question: Question) -> float | None:
     return None if question.answerable else float(answers.refused(run.view))
 
 
-@scorer("Wrong", higher_is_better=False)
+@scorer("Wrong")
 def wrong(run: FinishedRun, question: Question) -> float | None:
     """1 if the run gives an answer, and it is not right; for unanswerable questions, if it gives any."""
     if not question.has_gold:
@@ -152,7 +152,7 @@ def wrong(run: FinishedRun, question: Question) -> float | None:
     return float(not answers.silent(run.view) and right(run, question) == 0)
 
 
-@scorer("No answer", higher_is_better=False)
+@scorer("No answer")
 def no_answer(run: FinishedRun, question: Question) -> float | None:
     """1 if the run gives no answer to a question that has one: it refuses, fails, or ends too early."""
     if not question.has_gold or not question.answerable:
@@ -185,7 +185,7 @@ def parts_answered(run: FinishedRun, question: Question) -> float | None:
     return sum(part.status == "answered" for part in parts) / len(parts) if parts and question.answerable else None
 
 
-@scorer("Leaked", higher_is_better=False)
+@scorer("Leaked")
 def leaked(run: FinishedRun, question: Question) -> float | None:
     """1 if a tool's result is a copy of the dataset: its canary, or the question's own text with an expected answer near it."""
     return float(bool(leaks(run.view, question))) if can_leak(question) else None
@@ -245,7 +245,7 @@ def report_kept(run: FinishedRun, question: Question) -> float | None:
     return 1 - sum(len(loss.gone) for loss in found) / supported if supported else None
 
 
-@scorer("Diverged calls", higher_is_better=False)
+@scorer("Diverged calls")
 def diverged(run: FinishedRun, question: Question) -> float | None:
     """Number of tool calls for which the recorded world has no result; runs in a recorded world only."""
     return run.calls_in_world("missing", "new")
@@ -271,7 +271,7 @@ def budget_spent(run: FinishedRun, question: Question) -> float | None:
     return max((used / cap for used, cap in spent if cap is not None), default=None)
 
 
-@scorer("Budget not spendable", higher_is_better=False)
+@scorer("Budget not spendable")
 def budget_unspent(run: FinishedRun, question: Question) -> float | None:
     """1 if another limit ended the run before its budget did, or the recorded world refused its calls; with a budget only."""
     share = budget_spent(run, question)

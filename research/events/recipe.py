@@ -55,6 +55,16 @@ def roles_by_purpose(framework: str = "", context: str = "") -> Mapping[str, str
     return dict(PURPOSES) | {purpose: role for entry in entries for purpose, role in entry.purposes.items()}
 
 
+def provider_of(model: str) -> plugins.Provider:
+    """Return the provider of the model `PROVIDER:NAME`; a missing one (an endpoint's, a saved run's) has no traits."""
+    return plugins.provider.traits(model.partition(":")[0])
+
+
+def model_title(model: str) -> str:
+    """Return a model's name for readers; the offline model has a title."""
+    return "Offline model" if provider_of(model).written_by == "rules" else model
+
+
 UNCERTAIN = "uncertain"
 """A judge that reads only what the rules leave open: the recipe's model, or the one named after a colon."""
 PLANS = ("", "approve")
@@ -184,7 +194,7 @@ class Recipe(Struct, frozen=True, omit_defaults=True):
     @property
     def reads_pages(self) -> bool:
         """Whether a reader chooses the passages of visited pages; with the offline model it reads the answer instead."""
-        return plugins.provider_of(self.model).written_by != "rules" and bool({"reader", "extract"} & self.roles.keys())
+        return provider_of(self.model).written_by != "rules" and bool({"reader", "extract"} & self.roles.keys())
 
     @property
     def judged_by(self) -> str:

@@ -1,34 +1,17 @@
-"""The workbench's own words in exported files, in the language of the report; `words_zh.toml` has their Chinese.
+"""The workbench's own words in exported files, in the language of the report; `_util/said_zh.toml` has their Chinese.
 
 A file has no language switch, so its words follow the language of the run, not that of the page.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-
 from msgspec import Struct
 
-from research import plugins
-from research._util.said import translated
+from research._util.said import catalogue, counted, translated
 from research.citations.marks import SYMBOLS
-from research.events.recipe import Recipe
+from research.events.recipe import Recipe, model_title
 from research.events.view import RunView
 from research.text import language_of
-
-
-@cache
-def _catalogue() -> Mapping[str, Mapping[str, str]]:
-    """Return the Chinese of `words`, and of the nouns that are `counted`, by the English."""
-    return tomllib.loads(Path(__file__).with_name("words_zh.toml").read_text("utf-8"))
-
-
-def letters() -> str:
-    """Return all characters of these words; the embedded font must contain them."""
-    return "".join([*(word for part in _catalogue().values() for word in part.values()), *SYMBOLS.values()])
 
 
 class Words(Struct, frozen=True):
@@ -38,8 +21,8 @@ class Words(Struct, frozen=True):
     """`en` or `zh`."""
 
     def __call__(self, text: str, **values: object) -> str:
-        """Return the formatted words.  Raises `KeyError` for words without a translation."""
-        return (_catalogue()["words"][text] if self.language == "zh" else text).format(**values).strip()
+        """Return the formatted words."""
+        return translated(text, self.language).format(**values).strip()
 
     def way(self, recipe: Recipe) -> str:
         """Return how a run worked: `ReAct / Full history`."""
@@ -47,14 +30,16 @@ class Words(Struct, frozen=True):
 
     def model(self, name: str) -> str:
         """Return a model's name for readers."""
-        return translated(plugins.model_title(name), self.language)
+        return translated(model_title(name), self.language)
 
     def count(self, number: int, noun: str) -> str:
         """Return `2 statements`; in Chinese with a space before the number."""
-        if self.language == "zh":
-            return f" {number:,} {_catalogue()['counted'][noun]}"
-        plural = "es" if noun.endswith("s") else "s"
-        return f"{number:,} {noun}" + ("" if number == 1 else plural)
+        return counted(number, noun, self.language)
+
+    @property
+    def letters(self) -> str:
+        """All characters of these words; the embedded font must contain them."""
+        return "".join([*(catalogue().values() if self.language == "zh" else ()), *SYMBOLS.values()])
 
 
 def words_of(view: RunView) -> Words:

@@ -25,7 +25,6 @@ from research.exports.blocks import Align, Span
 from research.exports.document import COLOURS, Document
 from research.exports.font import bold, truetype
 from research.exports.formulas import line as formula_line
-from research.exports.labels import letters
 from research.exports.right_to_left import has_backwards, runs_backwards, shaped, visual
 
 if TYPE_CHECKING:
@@ -261,7 +260,7 @@ class Sheet:
 
 def _used(document: Document) -> set[str]:
     """Return a superset of the characters in the document."""
-    text = msgspec.json.encode(document).decode() + letters() + "•" + "".join(map(chr, range(32, 127)))
+    text = msgspec.json.encode(document).decode() + document.say.letters + "•" + "".join(map(chr, range(32, 127)))
     return set(unicodedata.normalize("NFC", text))
 
 

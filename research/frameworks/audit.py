@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 from msgspec.structs import replace
 
+from research import plugins
 from research._util.glossary import labels_in
 from research._util.http import host_of
 from research._util.said import say, speaking
@@ -31,7 +32,7 @@ from research.defaults import FACTBOOK
 from research.errors import ConfigError, LimitReached
 from research.events.audit_findings import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
-from research.plugins import Range, framework, tool_of
+from research.plugins import Range, framework
 from research.quantities import quantities
 from research.text import clip, content_tokens
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
@@ -101,8 +102,8 @@ class _Trial:
 
     def __init__(self, run: Run, report: Report, most: int, given: Given) -> None:
         self.run, self.report, self.given = run, report, given
-        self._reader = next((name for name in run.recipe.tools if tool_of(name).reads), "")
-        self._searcher = next((name for name in run.recipe.tools if tool_of(name).searches), "")
+        self._reader = next((name for name in run.recipe.tools if plugins.tool.traits(name).reads), "")
+        self._searcher = next((name for name in run.recipe.tools if plugins.tool.traits(name).searches), "")
         self.miscounts = miscounts(report.body)
         self.statements: dict[int, AuditedStatement] = {}
         self._opened: dict[str, int] = {}

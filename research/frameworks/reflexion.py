@@ -14,7 +14,7 @@ from research.agent.work import ANSWER, Call, Loop, Span, Work
 from research.citations import check, cited
 from research.errors import ConfigError, LimitReached, ProviderError
 from research.events.events import Warned
-from research.plugins import Oracle, Range, framework
+from research.plugins import Range, framework
 from research.text import clip, tokens
 from research.types import FAILS, Answer
 
@@ -44,7 +44,8 @@ def _work(options: Mapping[str, Any]) -> Work:
     purposes={"evaluate": "critic", "reflect": "critic"},
     work=_work,
     forkable=False,
-    oracle=Oracle({"evaluator": "gold"}, answer="gold"),
+    oracle={"evaluator": "gold"},
+    told_by="gold",
 )
 def reflexion(
     run: Run,

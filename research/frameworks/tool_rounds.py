@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from research import plugins
 from research.agent.context import Steps
 from research.agent.model_call import Terms
 from research.agent.run import Run
 from research.agent.work import Loop, Work
-from research.plugins import Range, framework, tool_of
+from research.plugins import Range, framework
 from research.text import numbers
 from research.types import Answer, ToolSpec
 
@@ -61,5 +62,6 @@ def _complexity(question: str) -> int:
 
 def _offered(run: Run, offer: str) -> list[ToolSpec] | None:
     if offer == "search first" and run.transcript.length == 0:
-        return [tool for tool in run.tools if tool_of(tool.name).searches and not tool_of(tool.name).scholar] or None
+        traits = [(tool, plugins.tool.traits(tool.name)) for tool in run.tools]
+        return [tool for tool, has in traits if has.searches and not has.scholar] or None
     return None

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from research import plugins
+from research.events.recipe import provider_of
 from research.text import estimate_tokens
 from research.types import Message
 
@@ -155,7 +155,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _encoding(model: str) -> Encoding | None:
-    if plugins.provider_of(model).written_by != "model":
+    if provider_of(model).written_by != "model":
         return None
     with _loading_lock:
         return _loaded(_table_of(model) or "o200k_base")

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from research import plugins
 from research.errors import ConfigError
 from research.events import events as e
+from research.events.recipe import provider_of
 from research.types import Message, Reply, ToolCall, Usage
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Spans:
         if self._content:
             sent = self._sent[event.agent] = [*self._sent.get(event.agent, [])[: event.keep], *event.messages]
             attributes["gen_ai.input.messages"] = _json([_message(each) for each in sent])
-        kind: Kind = "internal" if plugins.provider_of(event.model).local else "client"
+        kind: Kind = "internal" if provider_of(event.model).local else "client"
         return self._open(event, f"chat {attributes['gen_ai.request.model']}", attributes, event.agent, kind)
 
     def _call(self, event: e.ToolStarted, call: ToolCall) -> _OpenSpan:
@@ -256,7 +256,7 @@ def _id(size: int, *of: object) -> int:
 def _model(name: str) -> dict[str, Value]:
     provider, _, model = name.partition(":")
     # For models that run here, the rest of the name may be a path on this machine.
-    known = model if model and not plugins.provider_of(name).local else provider
+    known = model if model and not provider_of(name).local else provider
     return {"gen_ai.provider.name": provider, "gen_ai.request.model": known}
 
 

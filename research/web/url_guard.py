@@ -25,10 +25,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from research import plugins
 from research._util.said import say
 from research.errors import ToolError
 from research.parsing.calls import FINAL
-from research.plugins import tool_of
 from research.text import clip
 from research.types import Observation, ToolCall
 
@@ -127,7 +127,7 @@ class UrlGuard:
             if is_private(observation):
                 self._private = True
             asked = self._calls.get(observation.call_id, "")
-            reads = tool_of(observation.name).reads
+            reads = plugins.tool.traits(observation.name).reads
             if reads and observation.ok:
                 self._read.add(asked)
             led_by = self._known.get(asked, _FREE)
@@ -200,7 +200,7 @@ class UrlGuard:
     def _costs(self, call: ToolCall) -> dict[str, float]:
         """Return the bits that the call may tell each site."""
         costs: dict[str, float] = {}
-        reads = tool_of(call.name).reads
+        reads = plugins.tool.traits(call.name).reads
         for url in _urls_in_call(call):
             if reads and normalized(url) in self._read:
                 continue
@@ -237,7 +237,7 @@ class UrlGuard:
 
     def _note(self, call: ToolCall) -> None:
         url = call.arguments.get("url")
-        if tool_of(call.name).reads and isinstance(url, str):
+        if plugins.tool.traits(call.name).reads and isinstance(url, str):
             self._calls[call.id] = normalized(url)
 
     def _is_allowed(self, tool: str, url: str) -> bool:
@@ -246,7 +246,7 @@ class UrlGuard:
         A tool that reads declares that it sends the normalized url. Others may send anything, such as the fragment or
         letter case, so their urls must be known exactly.
         """
-        if tool_of(tool).reads:
+        if plugins.tool.traits(tool).reads:
             return url.startswith(LIBRARY) or normalized(url) in self._known
         bare = url.removeprefix("//")
         return any(each in self._known for each in (url, f"http://{bare}", f"https://{bare}"))
@@ -279,7 +279,7 @@ def _texts_from(observation: Observation) -> Iterator[tuple[str, str]]:
     """
     if not observation.ok:
         return
-    tool = tool_of(observation.name)
+    tool = plugins.tool.traits(observation.name)
     pages = [source for source in observation.sources if not is_users_own(source.url)]
     if not observation.private or tool.recalls or tool.reads or tool.searches:
         for source in pages:
@@ -292,7 +292,8 @@ def _texts_from(observation: Observation) -> Iterator[tuple[str, str]]:
 
 def _urls_in_call(call: ToolCall) -> Iterator[str]:
     """Yield the argument `url` unchanged, and everything in other arguments that the tool could treat as a url."""
-    if call.name == FINAL or tool_of(call.name).ignores_urls:
+    tool = plugins.tool.traits(call.name)
+    if call.name == FINAL or tool.calculates or tool.searches or tool.recalls:  # these take a url for ordinary words
         return
     for name, value in call.arguments.items():
         if name == "url" and isinstance(value, str):

@@ -80,7 +80,7 @@ def recipe_for(
     options: dict[str, Any] = {"framework.sources": most} if most else {}
     return bench.recipe(
         framework=defaults.AUDIT,
-        tools=[name for name in defaults.AUDIT_TOOLS if search or not plugins.tool_of(name).searches],
+        tools=[name for name in defaults.AUDIT_TOOLS if search or not plugins.tool.traits(name).searches],
         search=search,
         folders=chosen,
         options=options,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from research import plugins
 from research.events.events import Event, ToolFinished
-from research.plugins import tool_of
 
 if TYPE_CHECKING:
     from research.search.library.documents import Library
@@ -30,7 +30,7 @@ def noting(library: Callable[[], Library], past: Sequence[Event]) -> Callable[[E
 
     def receive(event: Event) -> None:
         seen = event.observation if isinstance(event, ToolFinished) else None
-        if seen and tool_of(seen.name).reads and not seen.private and seen.sources:
+        if seen and plugins.tool.traits(seen.name).reads and not seen.private and seen.sources:
             library().pages.read_by(event.run, [each.url for each in seen.sources])
 
     return receive

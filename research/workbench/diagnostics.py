@@ -16,10 +16,12 @@ from research import defaults, plugins
 from research._util import extras
 from research._util.egress import Egress
 from research._util.redaction import mask_keys
+from research._util.registry import Broken, Entry
 from research.citations.verification import MODEL, RULES, Pair
 from research.config.named_endpoints import BY_SETTINGS
 from research.config.settings import SAVED_FILE, Settings, variable
 from research.errors import ConfigError, ToolError, WorkbenchError
+from research.events.recipe import provider_of
 from research.models import bounded
 from research.models.failures import NoTools, RequestRejected
 from research.models.traits import Priced, Served
@@ -83,11 +85,21 @@ def _home(bench: Workbench) -> Iterator[Check]:
         yield Check(f"health {name}", "ok" if each.status == "ok" else "broken", each.text or "well")
 
 
+def installed() -> list[Entry]:
+    """Import every plug-in of other packages; return those that work."""
+    return [each for registry in plugins.KINDS.values() for each in registry.all() if each.package]
+
+
+def broken() -> list[Broken]:
+    """Import every plug-in; return those that fail."""
+    return [each for registry in plugins.KINDS.values() for each in registry.broken()]
+
+
 def installed_plugins() -> Iterator[Check]:
     """Yield one check for each plug-in of another package."""
-    for each in plugins.installed():
+    for each in installed():
         yield Check(f"plug-in {each.id}", "ok", f"{each.title}, {each.what} of package {each.package}")
-    for wrong in plugins.broken():
+    for wrong in broken():
         yield Check(f"plug-in {wrong.name}", "broken", f"{wrong}; update or uninstall the package")
 
 
@@ -284,7 +296,7 @@ def examine_models(bench: Workbench) -> Iterator[Check]:
         elif name not in BY_SETTINGS:
             yield Check(f"{name} test", "off", f"never done; python -m research endpoints test {name}")
     kind = settings.model.partition(":")[0]
-    if kind not in (*BY_SETTINGS, *known) and plugins.provider_of(kind).written_by != "rules":
+    if kind not in (*BY_SETTINGS, *known) and provider_of(kind).written_by != "rules":
         yield connect(bench, settings.model)
 
 

@@ -16,6 +16,7 @@ from research.config.named_endpoints import BY_SETTINGS, Configured, Entry, Pres
 from research.config.settings import Settings
 from research.engine.rate_limit import Rate, parse_rates
 from research.errors import ConfigError
+from research.events.recipe import provider_of
 from research.models import endpoint
 from research.models.endpoint import Endpoint, Limits, Prices, Quirks
 from research.types import Model
@@ -123,7 +124,7 @@ def free(settings: Settings, model: str) -> bool:
     """
     kind = model.partition(":")[0]
     if not is_endpoint(settings, kind):
-        return plugins.provider_of(model).local
+        return provider_of(model).local
     configured = _configured(settings, kind)
     return configured is not None and configured.origin != "saved" and _on_this_machine(configured)
 
@@ -131,7 +132,7 @@ def free(settings: Settings, model: str) -> bool:
 def in_process(settings: Settings, model: str) -> bool:
     """Return whether the model runs in this process, so that asking it needs no connection."""
     kind = model.partition(":")[0]
-    return not is_endpoint(settings, kind) and kind not in BY_SETTINGS and plugins.provider_of(model).local
+    return not is_endpoint(settings, kind) and kind not in BY_SETTINGS and provider_of(model).local
 
 
 def near(settings: Settings, model: str) -> bool:

@@ -92,7 +92,7 @@ def estimate(recipe: Recipe, question: str, *, models: Callable[[str], Model]) -
     if reads(recipe):
         passages = Call(purpose="read", count=Span(0, 1), reads=Span(50, PASSAGES * SEEN / per_token))
         parts.append(_call(passages, question))
-    if recipe.reads_pages and any(plugins.tool_of(name).reads for name in recipe.tools):
+    if recipe.reads_pages and any(plugins.tool.traits(name).reads for name in recipe.tools):
         visits = max((part.calls.high for part in parts), default=0.0)
         parts.append(_call(Call(purpose=PURPOSE, count=Span(0, visits), reads=Span(50, MOST_TOKENS)), question))
     return _capped(recipe, models, [part for part in parts if part.calls.high], head, at_once, growth)

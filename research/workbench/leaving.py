@@ -120,7 +120,7 @@ def _refuse(host: Host, recipe: Recipe, chosen: str, private: list[str], far: li
         advice = "choose a local model, or `--egress open` if it may be sent there"
         why = f"{far[0]} is not a local model, and {because}: {advice}"
         raise MustChoose(why, far[0], recipe.folders, answered(host.store)) if asked else ConfigError(why)
-    searching = {name: plugins.tool_of(name) for name in recipe.tools if plugins.tool_of(name).searches}
+    searching = {name: plugins.tool.traits(name) for name in recipe.tools if plugins.tool.traits(name).searches}
     web = recipe.search if any(tool.library for tool in searching.values()) else ()
     sends = [f"search of {name}" for name in web if name != LIBRARY]
     sends += [name for name, tool in searching.items() if not tool.library]

@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 from research import defaults, plugins
 from research._util import decoding
 from research.errors import ConfigError
-from research.events.recipe import FOLDERS, LIBRARY, ROLES, Budget, Recipe, roles_by_purpose
+from research.events.recipe import FOLDERS, LIBRARY, ROLES, Budget, Recipe, provider_of, roles_by_purpose
 from research.search.web import configured, services
 from research.store.saved import Preset
 from research.workbench.workbench import Workbench
@@ -223,7 +223,7 @@ def fit(bench: Workbench, choices: Choices) -> Fitted:
     scholar = tuple(_available(bench, "Paper service", choices.scholar, gaps))
     tools = existing("Tool", choices.tools, bench.tools())
     if not scholar:
-        tools = tuple(name for name in tools if not plugins.tool_of(name).scholar)
+        tools = tuple(name for name in tools if not plugins.tool.traits(name).scholar)
     search = tuple(_available(bench, "Source", existing("Source", choices.search, [*bench.sources(), FOLDERS]), gaps))
     try:
         servers = [name for name, _ in bench.mcp.configured()] if choices.mcp else []
@@ -261,9 +261,9 @@ def _equipped(bench: Workbench, preset: BuiltIn) -> Fitted:
             found = replace(found, search=(*found.search, "web"))
         else:
             gaps.append(Gap(UNSET_WEB))
-        if plugins.provider_of(bench.settings.model).written_by == "rules":
+        if provider_of(bench.settings.model).written_by == "rules":
             gaps.append(Gap(UNSET_MODEL))
-    if any(plugins.tool_of(name).scholar for name in found.tools):
+    if any(plugins.tool.traits(name).scholar for name in found.tools):
         gaps.append(Gap(NETWORK))
     fitted = fit(bench, found)
     return replace(fitted, gaps=(*gaps, *fitted.gaps))

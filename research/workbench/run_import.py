@@ -37,7 +37,7 @@ from research.events.events import (
     decode,
     encode,
 )
-from research.events.recipe import UNCERTAIN, Recipe
+from research.events.recipe import UNCERTAIN, Recipe, provider_of
 from research.models.usage import LARGEST
 from research.sandbox.png import sanitized
 from research.store import RunRow, Store
@@ -245,9 +245,9 @@ def _harmless(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     run of this computer: it keeps its name under the unknown provider `elsewhere`.
     """
     named = (recipe.model, *recipe.roles.values())
-    models = dict.fromkeys(name for name in named if name != defaults.OFFLINE and plugins.provider_of(name).local)
+    models = dict.fromkeys(name for name in named if name != defaults.OFFLINE and provider_of(name).local)
     withheld = (*recipe.folders, *(f"MCP server {name}" for name in recipe.mcp), *(f"model {name}" for name in models))
-    tools = tuple(name for name in recipe.tools if not plugins.tool_of(name).recalls)
+    tools = tuple(name for name in recipe.tools if not plugins.tool.traits(name).recalls)
     if recipe.recall or recipe.remember != "off" or tools != recipe.tools:
         withheld = (*withheld, "the memory")
         recipe = msgspec.structs.replace(recipe, tools=tools, recall=0, remember="off")

@@ -67,6 +67,6 @@ def test_a_plan_names_it_and_an_offline_run_refuses_it(atlas: str, home: Path) -
 
 
 def test_a_tool_that_is_not_installed_has_no_traits() -> None:
-    unknown = plugins.tool_of("gone")
+    unknown = plugins.tool.traits("gone")
     own = set(plugins.ToolEntry.__struct_fields__) - set(Entry.__struct_fields__)
     assert {name: getattr(unknown, name) for name in own} == dict.fromkeys(own, False)

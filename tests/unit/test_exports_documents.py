@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import io
 import json
@@ -25,16 +24,14 @@ from research.citations.reasons import because
 from research.events.events import Earlier, Event, Exchange, RunStarted
 from research.events.recipe import Recipe
 from research.events.view import RunView
-from research.exports import FORMATS, labels
+from research.exports import FORMATS
 from research.exports.blocks import DEEPEST, Block, Code, Heading, Items, Paragraph, Quote, Table, parse
-from research.exports.document import STATUSES
 from research.exports.docx import docx
 from research.exports.html import html
 from research.exports.json import as_dict
-from research.exports.labels import Words
 from research.exports.markdown import markdown
 from research.exports.pdf import pdf
-from research.exports.progress import OUTCOMES, summary
+from research.exports.progress import summary
 from research.exports.right_to_left import shaped, visual
 from research.types import Citation, Source
 from tests.fuzz import up_to
@@ -179,28 +176,6 @@ def test_a_file_calls_framework_strategy_and_model_as_a_reader_does(name: str, l
     view.recipe = Recipe(language=language)
     text = " ".join(READERS[name](view).split())
     assert [each for each in words if each not in text] == []
-
-
-def test_every_export_text_has_a_chinese_translation() -> None:
-    folder = Path(labels.__file__).parent
-    said = set(OUTCOMES.values()) | set(STATUSES.values())
-    counted: set[str] = set()
-    for path in set(folder.glob("*.py")) - {folder / "comparison.py"}:  # has its own texts
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and node.args:
-                said |= literals(node.args[0]) if ast.unparse(node.func) in ("say", "self.document.say") else set()
-                counted |= literals(node.args[-1]) if ast.unparse(node.func) in ("say.count",) else set()
-    assert len(said) > 25
-    assert len(counted) > 4
-    for text in said:
-        places = dict.fromkeys(re.findall(r"\{(\w+)\}", text), "x")
-        assert re.search(r"[\u4e00-\u9fff，（：]", Words("zh")(text, **places)), text
-    for noun in counted:
-        assert re.search(r"[\u4e00-\u9fff]", Words("zh").count(2, noun)), noun
-
-
-def literals(node: ast.expr) -> set[str]:
-    return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
 
 
 # The tree

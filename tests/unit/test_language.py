@@ -18,6 +18,7 @@ from research.citations import check
 from research.citations.verification import fused
 from research.config.settings import load
 from research.errors import ConfigError
+from research.events.recipe import model_title
 from research.types import Citation, Judgement, Reason, Source
 from research.workbench.workbench import Workbench
 
@@ -32,7 +33,7 @@ def chinese() -> dict[str, str]:
 
 def test_a_page_and_an_exported_file_call_a_framework_the_same(chinese: dict[str, str]) -> None:
     titles = [each.title for each in (*plugins.framework.all(), *plugins.context.all())]
-    titles.append(plugins.model_title(defaults.OFFLINE))
+    titles.append(model_title(defaults.OFFLINE))
     assert [each for each in titles if chinese[each] != translated(each, "zh")] == []
 
 

@@ -1,4 +1,4 @@
-"""What a model reads in a Chinese run is Chinese: descriptions of tools, results, and what is wrong with a reply."""
+"""What a model reads in a Chinese run is Chinese, and so are the checks and the exported files of it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from research.agent.tool_calls import ONE_A_ROUND, TOO_MANY
 from research.auditing.trial import STATES, VERDICTS
 from research.citations.reasons import JUDGED
 from research.defaults import FACTBOOK_LANGUAGE, OFFLINE, OWN_DOCUMENTS, PAGES_READ
+from research.events.recipe import model_title
+from research.exports.document import STATUSES
+from research.exports.labels import Words
+from research.exports.progress import OUTCOMES
 from research.frameworks import supervisor
 from research.frameworks.rewoo import LLM
 from research.memory import KINDS
@@ -37,11 +41,15 @@ from tests.visits import visits
 
 TITLES = {entry.title for entry in [*plugins.framework.all(), *plugins.context.all(), plugins.framework.get("audit")]}
 TITLES -= {"IterResearch", "ReAct", "Reflexion", "ReSum", "ReWOO"}  # names of methods, the same in every language
-TITLES.add(plugins.model_title(OFFLINE))
+TITLES.add(model_title(OFFLINE))
 
 PACKAGE = Path(plugins.__file__).parent
-IMPORTS = re.compile(r"research\._util(?:\.said import| import said)|research\.citations\.reasons import .*\bbecause")
+IMPORTS = re.compile(
+    r"research\._util(?:\.said import| import said)|research\.citations\.reasons import .*\bbecause|"
+    r"research\.exports\.labels import .*\b(?:W|w)ords"
+)
 OTHER_TEXTS = {*MESSAGES.values(), *KINDS, *AUTHORS.values(), *VERDICTS.values(), *STATES.values(), *JUDGED.values()}
+OTHER_TEXTS |= {*OUTCOMES.values(), *STATUSES.values()}
 """Texts that the code translates by a variable."""
 
 
@@ -83,30 +91,54 @@ def texts_of(path: Path) -> Iterator[str]:
             and node.args
         ):
             first = node.args[0]
-            if isinstance(first, ast.Constant):
-                yield str(first.value)
-            elif isinstance(first, ast.Name) and first.id in constants:
+            for each in (first.body, first.orelse) if isinstance(first, ast.IfExp) else [first]:
+                yield from literals(each) if isinstance(each, ast.Constant) else ()
+            if isinstance(first, ast.Name) and first.id in constants:
                 yield str(constants[first.id])
+
+
+def literals(tree: ast.AST) -> set[str]:
+    """Return every text that the code contains literally."""
+    return {each.value for each in ast.walk(tree) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
 
 
 def slots(text: str) -> list[tuple[str | None, ...]]:
     return sorted((name, form, how) for _, name, form, how in Formatter().parse(text) if name is not None)
 
 
-def test_every_text_for_a_model_has_its_chinese_and_none_is_left_over() -> None:
+def test_every_text_has_its_chinese_and_none_is_left_over() -> None:
     speakers = [path for path in PACKAGE.rglob("*.py") if IMPORTS.search(path.read_text("utf-8"))]
     said = {text for path in speakers for text in texts_of(path)} | OTHER_TEXTS | set(_DESCRIPTIONS.values()) | TITLES
     said |= {ONE_A_ROUND, TOO_MANY, OWN_DOCUMENTS, PAGES_READ, FACTBOOK_LANGUAGE, NO_TABLE}
     for spec in specs():
         said |= {text for text in (spec.description, *descriptions(spec.parameters)) if text}
     assert said - catalogue().keys() == set()
-    assert catalogue().keys() - said == set()
+    files = {
+        *speakers,
+        *(path for room in ("exports", "events", "citations") for path in (PACKAGE / room).glob("*.py")),
+    }
+    written = {text for path in files for text in literals(ast.parse(path.read_text("utf-8")))}
+    assert catalogue().keys() - written - said == set()
 
 
 def test_a_translation_fills_the_same_slots_and_is_chinese() -> None:
     wrong = [text for text, chinese in catalogue().items() if slots(text) != slots(chinese)]
     assert wrong == []
     assert [text for text, chinese in catalogue().items() if not re.search("[\u3001-\u9fff（），：；]", chinese)] == []
+
+
+def test_what_an_export_counts_is_chinese() -> None:
+    calls = [
+        node for path in (PACKAGE / "exports").glob("*.py") for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    ]
+    nouns = {
+        noun
+        for node in calls
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "say.count"
+        for noun in literals(node.args[-1])
+    }
+    assert len(nouns) > 4
+    assert [noun for noun in nouns if not has_cjk(Words("zh").count(2, noun))] == []
 
 
 def test_a_tool_is_described_in_the_language_of_the_run() -> None:

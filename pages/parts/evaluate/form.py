@@ -14,12 +14,11 @@ from pages.parts.shared import home, models
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, count, money
-from research import plugins
 from research.errors import REFUSED, ConfigError
 from research.evaluation import Candidate, Plan, Question
 from research.evaluation.frozen_world import frozen
 from research.evaluation.plans import MOST_TRIALS, StoredEvaluation
-from research.events.recipe import Budget
+from research.events.recipe import Budget, provider_of
 from research.workbench.estimate import Span, estimate
 from research.workbench.workbench import Workbench
 from research.workbench.worlds import PREFIX
@@ -98,7 +97,7 @@ def _limits(bench: Workbench, past: Sequence[StoredEvaluation]) -> Limits:
             )
             judge = st.selectbox(
                 t("Judge"),
-                [each for each in models.offered(bench) if plugins.provider_of(each).written_by != "rules"],
+                [each for each in models.offered(bench) if provider_of(each).written_by != "rules"],
                 index=None,
                 key="evaluate-judge",
                 accept_new_options=True,

@@ -16,7 +16,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count, lasted, money, short, tool_title
 from research import plugins
 from research.errors import ConfigError
-from research.events.recipe import Budget, Recipe
+from research.events.recipe import Budget, Recipe, provider_of
 from research.plugins import Entry
 from research.workbench.estimate import Span, estimate
 from research.workbench.presets import Choices, Gap
@@ -100,7 +100,7 @@ def lacking(recipe: Recipe, servers: Collection[str] = ()) -> str:
     """Return what must be chosen before a run of this recipe, with these MCP servers, can find anything; else empty."""
     if plugins.framework.get(recipe.framework).command:  # it brings its own sources
         return ""
-    tools = [plugins.tool_of(each) for each in recipe.tools]
+    tools = [plugins.tool.traits(each) for each in recipe.tools]
     if not recipe.search and any(each.searches and each.library for each in tools):
         return t(
             "There is nothing to search. Choose a source first, such as the CIA World Factbook or your own documents."
@@ -114,7 +114,7 @@ def lacking(recipe: Recipe, servers: Collection[str] = ()) -> str:
 
 def offline(recipe: Recipe) -> bool:
     """Return whether the model of a run is not a language model."""
-    return plugins.provider_of(recipe.model).written_by == "rules"
+    return provider_of(recipe.model).written_by == "rules"
 
 
 def caps(budget: Budget) -> str:

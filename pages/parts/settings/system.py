@@ -17,7 +17,6 @@ from pages.parts.shared import cite, table
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
-from research import plugins
 from research.citations.verification import CROSS_ENCODER, RULES
 from research.errors import REFUSED
 from research.ops import disk_usage
@@ -120,11 +119,11 @@ def _judges(bench: Workbench) -> None:
 
 def _plugins() -> None:
     """Draw the plug-ins of other packages, and why those that are broken cannot be used."""
-    for each in plugins.installed():
+    for each in diagnostics.installed():
         with frame(f"plug-in-{each.id}") as (words, _):
             words.markdown(f"**{plain(each.title)}** · :green[:material/check_circle: {t('Works')}]")
             words.caption(t("Plug-in {name} of package {package}", name=plain(each.id), package=plain(each.package)))
-    for wrong in plugins.broken():
+    for wrong in diagnostics.broken():
         st.error(
             plain(wrong.error),
             title=t("Plug-in {name} of package {package} can't be loaded", name=wrong.name, package=wrong.package),

@@ -13,10 +13,10 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.parts.shared import form_state, titles
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
-from research import defaults, plugins
+from research import defaults
 from research.config.named_endpoints import BY_SETTINGS
 from research.errors import REFUSED
-from research.events.recipe import ROLES
+from research.events.recipe import ROLES, provider_of
 from research.workbench import diagnostics, endpoint_registry, model_trial
 from research.workbench.workbench import Workbench
 
@@ -155,7 +155,7 @@ def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, 
     more(known)
     if tried:
         _try(bench, model or bench.settings.model)
-    provider = plugins.provider_of(model or bench.settings.model)
+    provider = provider_of(model or bench.settings.model)
     if provider.written_by == "rules":
         st.caption(prose(t(provider.summary)))
         if any(name != model for name in known):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pages.parts.shared.language import later, t
 from research import plugins
-from research.events.recipe import Recipe
+from research.events.recipe import Recipe, model_title
 
 ENDINGS = {
     "answered": later("Answered"),
@@ -84,4 +84,4 @@ def context(name: str) -> str:
 
 def model(name: str) -> str:
     """Return what a reader calls a model."""
-    return t(plugins.model_title(name))
+    return t(model_title(name))

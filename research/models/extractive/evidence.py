@@ -13,6 +13,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from research import plugins
 from research._util.said import translated
 from research._util.sentences import sentences, unwrapped
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
@@ -20,7 +21,6 @@ from research.models.extractive.followup import lost, standing
 from research.models.extractive.places import REGIONAL, usual
 from research.models.extractive.words import readable
 from research.parsing.markup import enclosed
-from research.plugins import tool_of
 from research.protocols.tagged import read_calls
 from research.text import language_of, tokens
 from research.types import Message
@@ -128,7 +128,7 @@ class Step(Struct, frozen=True):
     @property
     def searches(self) -> bool:
         """Whether its tool returns results for a query."""
-        return tool_of(self.name).searches
+        return plugins.tool.traits(self.name).searches
 
     @property
     def results(self) -> tuple[Fact, ...]:

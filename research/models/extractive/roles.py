@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from research import plugins
 from research.citations import check, cited
 from research.models.extractive import chinese
 from research.models.extractive.account import Answered, account, answers, in_one_line, judged
@@ -28,7 +29,6 @@ from research.models.extractive.tabular import columns_of
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
 from research.parsing.markup import enclosed
-from research.plugins import tool_of
 from research.protocols.tagged import write_call
 from research.text import clip, language_of
 from research.types import FAILS, Message, Request, Source
@@ -177,9 +177,9 @@ def _done(evidence: Evidence) -> str:
 def _offered(name: str, messages: Sequence[Message]) -> str:
     """Return the name of the tool, or of another that searches where the one to search with is not offered."""
     tools = re.findall(r"^- (\w+):", messages[0].content, re.M)
-    if name in tools or not tool_of(name).searches:
+    if name in tools or not plugins.tool.traits(name).searches:
         return name
-    return next((each for each in tools if tool_of(each).searches), name)
+    return next((each for each in tools if plugins.tool.traits(each).searches), name)
 
 
 def _able(actions: Sequence[Action], messages: Sequence[Message]) -> bool:
