@@ -36,7 +36,7 @@ def settled(found: Verdict) -> Verdict:
     """
     q = found.question
     rows = found.ranked.rows if found.ranked else ()
-    facts = tuple(dict.fromkeys(each.fact for each in (*found.findings, *rows)))
+    facts = tuple(dict.fromkeys([*(each.fact for each in found.findings), *(row.fact for row in rows)]))
     amounts = facts and not (found.actions or found.derived or found.limit or q.pick)
     if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
         return Verdict(q, missing=(q.text,), closest=facts)  # where there are more doctors, no density says

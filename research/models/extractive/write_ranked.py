@@ -59,8 +59,8 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         lines += [_table(found, named, w)] if found.rows and not ranking.stands else []
     elif ranking.kind == "share" and ranking.limit:
         own, *whole = found.heads
-        cited = dict.fromkeys(fact.n for fact in (own, *(whole or found.covered)))
-        name, marks = _named(ranking.limit.name, w), "] [".join(map(str, cited))
+        marks = "] [".join(map(str, dict.fromkeys(fact.n for fact in (own, *(whole or found.covered)))))
+        name = _named(ranking.limit.name, w)
         lines.append(w["share"].format(name=name, value=found.value, own=own.value, n=marks, **named))
     else:
         cited = found.heads or (tuple(row.fact for row in found.rows) or found.covered)
