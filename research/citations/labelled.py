@@ -59,6 +59,8 @@ _THAN = re.compile(r"比([^比，。；]{1,40}?)更?([高多大长低少小短])
 _LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
 _PLAIN = re.compile(r"[a-z\d]")
 _LABEL = re.compile(r"([^:：.!?。]{2,110}?)[:：]\s*\S")
+_OF = re.compile(r" of [\w ]{1,40}?(?=\s*(?:[,;.()]|and\b|$))")
+"""Matches behind a percentage what it is of: `% of GDP`."""
 _LEAD = 60
 """Characters before a figure in which the words that lead to it are looked for."""
 _LONG, _PROSE = 400, 16
@@ -646,8 +648,9 @@ def _near(text: str, figures: Sequence[Quantity], at: int) -> frozenset[str]:
 
 
 def _end(text: str, figure: Quantity) -> int:
-    """Return where a figure ends with the noun of a population."""
-    return figure.end + len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
+    """Return where a figure ends with the noun of a population, or with what it is a percentage of."""
+    of = _OF.match(text, figure.end) if figure.unit == "%" else None
+    return of.end() if of else figure.end + len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
 
 
 def _closest(cells: Sequence[Cell], text: str) -> list[Cell]:

@@ -147,3 +147,14 @@ def test_each_figure_of_a_comparison_of_three_is_checked(bench: Workbench) -> No
     view = research.run("智利、秘鲁和玻利维亚中哪国的预期寿命最长？", workbench=bench)
     compared = [each for each in view.citations if "玻利维亚" in each.claim]
     assert [each.status for each in compared] == ["supported"] * 3
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("印度尼西雅的首都是哪里？", "**雅加达**"),
+        ("北欧五国的人均GDP分别是多少？", "| 冰岛 | $65,600 |"),
+    ],
+)
+def test_a_longer_name_misspelt_and_each_of_a_group(bench: Workbench, question: str, said: str) -> None:
+    assert said in research.run(question, workbench=bench).answer

@@ -291,12 +291,26 @@ def test_a_part_that_refers_to_the_one_before_it_is_answered(
         ("Which country in Europe has the highest unemployment?", "And in Asia?", "Jordan"),
         ("What is the area of Brazil?", "Is it bigger than Australia?", "Yes."),
         ("葡萄牙的预期寿命是多少？", "和希腊相比呢？", "葡萄牙 81.9岁；希腊 81.9岁"),
+        ("瑞典、挪威、丹麦、芬兰、冰岛人均GDP哪个最高？", "其中哪个国家的通胀率最高？", "冰岛"),
+        ("What is the GDP per head of each Nordic country?", "Which of them has the highest inflation?", "Iceland"),
+        (
+            "How fast is Nigeria growing, and how old is the average Nigerian?",
+            "and what about Ghana?",
+            "2.12% (2025 est.); 21.6 years (2025 est.)",
+        ),
     ],
 )
 def test_a_follow_up_is_answered_from_what_it_goes_on_from(bench: Workbench, first: str, then: str, short: str) -> None:
     run = research.run(first, workbench=bench).run
     view = fold(bench.engine.follow_up(run, then, here=True).events())
     assert (view.outcome, view.short) == ("answered", short)
+
+
+def test_what_governs_a_country_is_asked_of_it_not_of_its_independence(bench: Workbench) -> None:
+    view = research.run("When did Namibia become independent and who governs it today?", workbench=bench)
+    assert [(part.text, part.status) for part in view.parts] == [
+        ("When did Namibia become independent?", "answered"), ("Who governs Namibia today?", "not_found"),
+    ]  # fmt: skip
 
 
 def test_two_questions_about_different_places_are_both_answered(bench: Workbench) -> None:

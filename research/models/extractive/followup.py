@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from research.citations import cited
+from research.models.extractive.groups import place_in
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
+from research.models.extractive.places import mentions, usual
 from research.models.extractive.question import Question, parse
 from research.models.extractive.times import periods
 from research.quantities import quantities
@@ -15,6 +17,7 @@ from research.text import has_cjk
 _OF_EACH = re.compile(r"\b(?:each|both)\W*$", re.I)
 """Matches a question about all that the answer before it names, not about what the question before it does."""
 _REFERS = re.compile(
+    r"(?P<among>其中(?=哪|谁|最|有)|\b(?:of|among) (?:them|these|those)\b)|"
     r"\b(?P<whose>its|their|(?P<hers>his|her))\b|\b(?P<where>there)\b(?! (?:is|are|was|were)\b)|"
     r"\b(?P<them>them|they|those|these)\b|\b(?P<who>she|he|(?:that|this) (?:person|man|woman|leader))\b|"
     r"\b(?:it|(?:that|this) (?:country|place|one)|the (?:country|same))\b|"
@@ -71,7 +74,7 @@ def refers(text: str) -> bool:
 def lost(text: str) -> bool:
     """Return whether a question still says *she* or *its* of what nothing before it names."""
     pronoun = _REFERS.search(text)
-    return bool(pronoun and (pronoun["who"] or pronoun["whose"]))
+    return bool(pronoun and (pronoun["who"] or pronoun["whose"] or pronoun["among"]))
 
 
 def compares(text: str) -> bool:
@@ -92,11 +95,13 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     if not before:
         return text
     asked, earlier = parse(text), parse(before)
+    pronoun = _REFERS.search(text)
+    if pronoun and pronoun["among"]:
+        return _among(text, pronoun, _several(before, earlier, answer))
     empty = says_nothing(asked)
     if empty and (asked.names or asked.years or periods(text) or SUPERLATIVE.search(text.lower())):
         about = _ABOUT.match(answer)
         return _changed(before, earlier.names or ([about[1]] if about else []), text, asked)
-    pronoun = _REFERS.search(text)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
     if pronoun and len(earlier.names) > 1 and pronoun[0].lower() in _OF_SEVERAL:
         thing = ", ".join(earlier.names)
@@ -118,6 +123,35 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     if has_cjk(rest):
         return f"{thing}的{rest}？"
     return f"What is {rest} of {thing}?" if _NOUN.match(rest) else f"{rest}: {thing}?"
+
+
+def _several(before: str, earlier: Question, answer: str) -> str:
+    """Return the things that a question, or the first line of its answer, names together; empty if they name one or none."""
+    listed = [name for name in _BOLD.findall(answer.partition("\n")[0]) if usual(name)]
+    names = listed if len(listed) > 1 else earlier.names
+    zh = has_cjk(before)
+    if len(names) > 1:
+        return "、".join(names) if zh else f"{', '.join(names[:-1])} and {names[-1]}"
+    if listed_as := _LISTED.match(before):
+        return listed_as["what"]
+    if earlier.relation and names:
+        return f"{names[0]}的邻国" if zh else f"the neighbours of {names[0]}"
+    place = place_in(before)
+    if not place or zh:
+        return f"{place}国家" if place else ""
+    return (
+        f"the {place} countries"
+        if re.search(rf"{place} (?:countries|nations|states)", before)
+        else f"the countries in {place}"
+    )
+
+
+def _among(text: str, pronoun: re.Match[str], things: str) -> str:
+    """Return a question of these things in place of the words for them: *which of them*; as it is if there are none."""
+    if not things:
+        return text
+    put = f"{things}中" if has_cjk(text) else f"of {things}"
+    return f"{text[: pronoun.start()]}{put}{text[pronoun.end() :]}"
 
 
 def carried(text: str, before: str) -> str:
@@ -177,7 +211,8 @@ def _other_names(before: str, names: Sequence[str], new: Sequence[str], text: st
     """Return a question about other things: in place of those before, or beside them if it compares."""
     zh = has_cjk(before)
     added = ("和" if zh else " and ").join(new)
-    places = [(at, at + len(name)) for name in names if (at := before.lower().find(name.lower())) >= 0]
+    apart = {usual(name) or name: name for name in reversed(names)}.values()  # `Nigeria` and `Nigerian` are one
+    places = sorted((at, at + len(name)) for name in apart if (at := before.lower().find(name.lower())) >= 0)
     if not places:
         rest = _GOES_ON.sub("", text).strip(" ?？")
         return f"{rest}{before}" if zh else f"{before.rstrip(' ?')} {rest}?"
@@ -185,7 +220,15 @@ def _other_names(before: str, names: Sequence[str], new: Sequence[str], text: st
     if _COMPARES.search(text) or (len(places) > 1 and (" or " in before or not _WHETHER.search(before))):
         joint = ("、" if len(places) > 1 else "和") if zh else (", " if len(places) > 1 else " and ")
         return f"{before[:end]}{joint}{added}{before[end:]}"
-    return f"{before[:start]}{added}{before[end:]}"
+    same = usual(before[start:end])
+    again = [each.place for each in mentions(before[end:]) if each.names == (same,)] if len(new) == 1 else []
+    rest, at = "", end
+    for first, last in ((end + a, end + b) for a, b in again):  # `the average Nigerian`
+        own = f"{added}'s" if re.match(r" ?[a-z]", before[last:]) else f"person in {added}"
+        rest += f"{before[at:first]}{added if zh or usual(before[first:last]) == before[first:last] else own}"
+        at = last
+    rest = rest.replace(f"the {added}'s", f"{added}'s")
+    return f"{before[:start]}{added}{rest}{before[at:]}"
 
 
 def _in_its_place(before: str, other: re.Match[str]) -> str:
@@ -229,7 +272,7 @@ def _thing(before: str, earlier: Question, answer: str, *, person: bool) -> str:
         return next(iter([*named, *reversed(said)]), "")
     about = _ABOUT.match(answer)
     sure = [name for name in earlier.names if name not in earlier.doubtful]
-    if about and (not sure or (len(sure) == 1 and sure[0] in about[1])):
+    if about and (not sure or (len(sure) == 1 and sure[0] in about[1] and usual(sure[0]) is None)):
         return about[1]
     if len(earlier.names) == 1:
         phrase = re.search(_PHRASE.format(name=re.escape(earlier.names[0])), before, re.I)

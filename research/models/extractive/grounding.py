@@ -13,6 +13,7 @@ from research.models.extractive import items
 from research.models.extractive.asked import parts_of
 from research.models.extractive.composing import counted, measure_of, with_measure
 from research.models.extractive.followup import refers
+from research.models.extractive.groups import is_group
 from research.models.extractive.lexicon import concepts, filler
 from research.models.extractive.meaning import ACCEPT, Reading, explained, made, masked, read, read_twice, vetoed
 from research.models.extractive.measured import relative
@@ -32,7 +33,7 @@ from research.models.extractive.question import (
     parse,
     together,
 )
-from research.models.extractive.rankings import bound_of, is_group
+from research.models.extractive.rankings import bound_of
 from research.models.extractive.spelling import spelt
 from research.models.extractive.stems import stem
 from research.models.extractive.words import filler as fillers
@@ -146,6 +147,11 @@ def grounded(question: Question) -> Question:
     if measured := with_measure(named, text_of(question), measure):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
+    if named.operation == "growth" and not (targets or named.years):  # `how fast is it growing?` asks for a rate
+        rate = msgspec.structs.replace(named, operation="lookup")
+        found_rate, _ = _targets(rate)
+        if found_rate and all(GROWTH.search(each.label.lower()) for each in found_rate):
+            named, targets = rate, found_rate
     if len(called) > 1 and shares(named) and all(target.label in ("", BORDER.label) for target in targets):
         return msgspec.structs.replace(named, targets=(BORDER,), relation=BORDER, operation="lookup", guessed=guessed)
     item = items.of_pair(named, [*(target.label for target in targets), *nearest[:1]])

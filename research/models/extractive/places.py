@@ -145,7 +145,18 @@ def mentions(text: str) -> tuple[Mention, ...]:
     found = [each for pattern in (chinese, latin) for each in _exact(text, lower, pattern)]
     if not found:
         found = [*_misspelt(text, lower)]
-    return tuple(sorted(found, key=lambda each: each.place))
+    return tuple(sorted((_longer(each, lower) for each in found), key=lambda each: each.place))
+
+
+def _longer(found: Mention, lower: str) -> Mention:
+    """Return the longer Chinese name that begins with one found, if it stands there with one wrong character: 印度尼西雅."""
+    start, end = found.place
+    for name, country in _known().items() if has_cjk(found.written) else ():
+        said = lower[start : start + len(name)]
+        longer = name.startswith(lower[start:end]) and len(name) == len(said) > end - start + 1
+        if longer and sum(one != other for one, other in zip(name, said, strict=True)) == 1:
+            return Mention(said, (start, start + len(name)), (country,), guessed=True)
+    return found
 
 
 def usual(name: str) -> str | None:

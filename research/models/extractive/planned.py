@@ -132,4 +132,4 @@ def _separate(question: str, parts: Sequence[str]) -> bool:
     if all(names) and len(set(map(frozenset, names))) > 1:
         return True
     operation, own = parse(question).operation, all(refers(part) or kind_of(part) for part in parts[1:])
-    return (operation == "lookup" or (operation == "compare" and own)) and all(map(asks, parts))
+    return (operation == "lookup" or (operation in ("compare", "growth") and own)) and all(map(asks, parts))

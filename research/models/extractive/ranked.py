@@ -12,9 +12,10 @@ from research.models.extractive.arithmetic import amount_of
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import as_query
+from research.models.extractive.groups import WORLD
 from research.models.extractive.places import usual
 from research.models.extractive.question import Target
-from research.models.extractive.rankings import TITLE, WORLD, Ranking, Row, Table, address, measure, table
+from research.models.extractive.rankings import ALL, TITLE, Ranking, Row, Table, address, measure, table
 from research.models.extractive.verdict import Ranked, Verdict
 
 PAGES = 4
@@ -115,7 +116,8 @@ def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked | None:
     chosen = [row for row in states[len(before) :] if sign * row.amount.value <= sign * last]
     beyond = [row for row in rows if not row.rank and sign * row.amount.value < sign * last]
     end = len(before) + len(chosen)
-    after = states[end : end + NEXT] if ranking.first == 1 else []
+    small = ranking.group is not None and len(states) <= ALL  # all members of it are shown
+    after = states[end : end + (ALL if small else NEXT)] if ranking.first == 1 else []
     tied = len(chosen)
     if len(found) == 1 and not ranking.most and asked == 1 and not ranking.group:
         tied = found[0].have - chosen[0].rank + 1  # the list of the world does not show all of them

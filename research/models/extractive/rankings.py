@@ -6,10 +6,7 @@ They are answered from comparisons, documents that list the figures of all count
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
-from functools import cache, cached_property
-from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
@@ -17,12 +14,12 @@ from msgspec.structs import replace
 
 from research._util.amounts import Amount
 from research._util.amounts import amount as read_amount
-from research._util.decoding import convert
 from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
+from research.models.extractive.groups import EDGED, REGIONS, WORLD, Group, groups, place_in
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import explained, labels, read
-from research.models.extractive.places import REGIONAL, mentions, named, usual
+from research.models.extractive.places import REGIONAL, mentions, usual
 from research.models.extractive.question import Question, implied_by, parse
 from research.models.extractive.stems import WEAK, stem
 from research.models.extractive.table_words import count_of, rank_of
@@ -31,27 +28,11 @@ from research.text import STOP_WORDS, has_cjk, tokens
 
 TITLE = f"{comparisons.TITLE} · "
 """Start of the titles of comparisons."""
-WORLD = "the world"
 
 ALL = 20
 """Most countries of an order, in which all are asked for."""
 Kind = Literal["top", "count", "sum", "share", "mean", "median"]
 
-_EDGED = r"(?<![a-z])(?:{})(?![a-z])"
-_REGIONS = (
-    ("Central America and the Caribbean", r"central america(?:n)? and (?:the )?caribbean|中美洲和加勒比"),
-    ("South Asia", r"south[- ]asian?|南亚"),
-    ("East and Southeast Asia", r"east (?:and|or|&) south-?east asian?|东亚和东南亚"),
-    ("Middle East", r"(?:the )?middle[- ]east(?:ern)?|中东"),
-    ("South America", r"(?:latin|central|north) and south america|south[- ]american?|南美洲?"),
-    ("North America", r"north[- ]american?|北美洲?"),
-    ("Australia and Oceania", r"(?:australia and )?oceanian?|大洋洲"),
-    ("Africa", r"african?s?|非洲"),
-    ("Europe", r"europe(?:ans?)?|欧洲"),
-    ("Asia", r"asian?s?|亚洲"),
-    (WORLD, r"(?:in |of |on |around |across )*(?:the )?(?:whole |entire )?(?:world(?:wide)?|earth|globe|planet)|"
-     r"global(?:ly)?|全世界|世界上?|全球"),
-)  # fmt: skip
 CLEAR = 0.6
 """Least probability of a label to rank countries by; it is read with and without the words for countries."""
 _PARTS = {
@@ -102,6 +83,11 @@ _SPAN = re.compile(
     r"(?P<high>[$€£]?\d[\d,.]*)(?P<unit>[^?？之]*)(?:之间)?"
 )
 """Matches the two ends of a span: `between 20,000 and 30,000 dollars`."""
+_EACH = re.compile(
+    r"\b(?:each|every) (?:of )?(?:the )?(?:\w+ )?(?:countr(?:y|ies)|nations?|states?|members?)\b|\brespectively\b|"
+    r"分别|各(?:国|自)"
+)
+"""Matches what asks for the figures of all countries of a place, not for their sum."""
 _SUM = re.compile(
     r"\b(?:total|combined|sum|altogether|together|add(?:ed)? up|all (?:the )?countries)\b|合计|总和|一共|总共|加起来|总"
 )
@@ -115,7 +101,7 @@ _IGNORED = frozenset(
     "host holder home top best worst continent region proven known often burn produce mean altogether across sit "
     "lying under above below 超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 "
     "stan stans 谁 按 依次 列出 加 起来 加起来 一共 全球 世界 全世界 哪个国家 "
-    "排名 三个 五个 four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
+    "排名 分别 各国 各自 三个 五个 four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
 
 _STANDS = re.compile(r"\brank(?:s|ed|ing)?\b|排(?:名|在|行)?(?:世界|全球)?(?:的|是)?第几|第几[大多高位名]", re.I)
@@ -131,45 +117,6 @@ _TOWARDS = re.compile(r"\b(?:to|into|with|import\w*\b.*\bfrom)\W*(?:the )?$|[到
 _PLACED = re.compile(r"(?:排名?|位列|位居|居)?(?:前|第[一二三四五六七八九十])[\d两三四五六七八九十]*[个位名]?")
 """Matches a place in an order: 排第二, 前五名."""
 _PLACING = re.compile(r"[前第]?[\d两三四五六七八九十]+[个位名国]")
-
-
-class Group(Struct, frozen=True, dict=True):
-    """Countries that people name together: the Nordic countries."""
-
-    name: str
-    chinese: str
-    says: str
-    """What people call it, as a regular expression."""
-    regions: tuple[str, ...]
-    """The regions whose lists have its members."""
-    members: str
-    """Their ISO 3166 codes."""
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """Matches its names in lower case."""
-        return re.compile(_EDGED.format(self.says))
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of its members that sources use."""
-        return frozenset(map(named, self.members.split()))
-
-    def has(self, name: str) -> bool:
-        """Return whether a country, as a source names it, is a member."""
-        return (usual(name) or name) in self.names
-
-
-@cache
-def groups() -> tuple[Group, ...]:
-    """Return the groups of countries that can be asked about."""
-    text = Path(__file__).with_name("groups.toml").read_text("utf-8")
-    return tuple(convert(tomllib.loads(text)["group"], list[Group]))
-
-
-def is_group(name: str) -> bool:
-    """Return whether a name is that of a group of countries."""
-    return any(each.pattern.fullmatch(name.lower()) for each in groups())
 
 
 class Bound(Struct, frozen=True):
@@ -273,7 +220,7 @@ def portion(text: str) -> Ranking | None:
     start, end = found[0].place
     behind = re.sub("^['’]s", "", text[end:])
     if _TOWARDS.search(text[:start]) or (
-        _PORTION.search(text[:start]) and _place(text[end:]) and not _place(text[:start])
+        _PORTION.search(text[:start]) and place_in(text[end:]) and not place_in(text[:start])
     ):
         return None  # `the share of Brazil's exports that goes to South America`
     rest = _PORTION.sub(" ", f"{text[:start]} {behind}")
@@ -281,13 +228,6 @@ def portion(text: str) -> Ranking | None:
     if whole is None or whole.kind != "sum":
         return None
     return replace(whole, kind="share", limit=Bound(above=True, name=found[0].names[0]))
-
-
-def _place(text: str) -> str:
-    """Return the first group or region that a text names, the world included; "" for none."""
-    lower = text.lower()
-    group = next((each.name for each in groups() if each.pattern.search(lower)), "")
-    return group or next((name for name, pattern in _REGIONS if re.search(_EDGED.format(pattern), lower)), "")
 
 
 def excluded_from(text: str) -> tuple[set[str], str]:
@@ -319,8 +259,8 @@ def asked(q: Question) -> Ranking | None:
         place, asking = group.name, " ".join(group.pattern.sub(" countries ", text).split())
         text = bare = " ".join(group.pattern.sub(" ", text).split())
         masked = group.pattern.sub("{c}", masked)
-    for name, pattern in _REGIONS:
-        edged = _EDGED.format(pattern)
+    for name, pattern in REGIONS:
+        edged = EDGED.format(pattern)
         if re.search(edged, bare):
             place = place or name
             bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
@@ -387,6 +327,8 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
             all(each["ranks"] or each["down"] or each["zh_down"] for each in orders),
             many if many > 1 else ALL,
         )
+    if place and _EACH.search(text):
+        return "top", True, ALL
     least = _LEAST.search(text)
     most = _MOST.search(text)
     if (most or least) and _ASKS.search(text):
