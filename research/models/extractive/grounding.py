@@ -80,7 +80,7 @@ _ARITHMETIC = re.compile(
     r"\b(?:calculate|compute|compare[ds]?|by (?:what|which|how much|how many)|relative to|difference|minus|"
     r"(?:in )?(?:(?:per ?cent(?:age)? )?points?|per ?cent(?:age)?)|pct|"
     r"how (?:much|many)|from what to what|side by side|ratio|in the year)\b|"
-    r"相比|相差|差多少|差|[两三四五六七八]国|加起来|一共|总共|合计|把",
+    r"相比|相差|差多少|差|[两三四五六七八]国|哪个?国家?的?|加起来|一共|总共|合计|把",
     re.I,
 )
 """Matches the words of a calculation, which do not tell what is calculated."""
