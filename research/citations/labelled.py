@@ -644,13 +644,14 @@ def _near(text: str, figures: Sequence[Quantity], at: int) -> frozenset[str]:
     """Return the words between a figure and the one before it, and the noun of a population behind it."""
     own = figures[at]
     start = _end(text, figures[at - 1]) if at else 0
+    if at and figures[at - 1].unit == "%" and (of := _OF.match(text, start)):
+        start = of.end()
     return words(f"{text[start : own.start]} {text[own.end : _end(text, own)]}")
 
 
 def _end(text: str, figure: Quantity) -> int:
-    """Return where a figure ends with the noun of a population, or with what it is a percentage of."""
-    of = _OF.match(text, figure.end) if figure.unit == "%" else None
-    return of.end() if of else figure.end + len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
+    """Return where a figure ends with the noun of a population."""
+    return figure.end + len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
 
 
 def _closest(cells: Sequence[Cell], text: str) -> list[Cell]:

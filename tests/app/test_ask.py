@@ -408,6 +408,7 @@ def test_the_library_is_searched_and_a_chip_takes_a_collection_away(visit: Visit
     assert "212" in texts(app.run())
     app = visit(home, q=EXAMPLE_QUESTION)
     app.button_group(key="sources").set_value([str(folder), "web"]).run()
+    assert "unknown" not in texts(app)
     recipe = opened(home).store.run(press(app, "Start").query_params["run"]).recipe
     assert (recipe.search, recipe.folders) == (("folders", "duckduckgo"), (str(folder),))
 

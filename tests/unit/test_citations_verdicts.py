@@ -230,6 +230,15 @@ def test_another_figure_of_what_is_no_known_unit_is_not_ticked(claim: str) -> No
     assert not {status for status, _ in found(claim)} & HOLDS
 
 
+def test_what_a_percentage_is_of_is_no_label_of_the_figure_behind_it() -> None:
+    lines = "Public debt 2023: {}% of GDP (2023 est.)\nGDP (official exchange rate): ${} trillion (2024 est.)"
+    one = Source(1, "library://uk", "United Kingdom · Economy", lines.format("138.6", "3.686"))
+    two = Source(2, "library://ca", "Canada · Economy", lines.format("61.3", "2.24"))
+    claim = "United Kingdom has the larger public debt: {}% of GDP [1], compared with Canada {}% of GDP [2]."
+    assert {each.status for each in check(claim.format("138.6", "61.3"), [one, two])} == {"supported"}
+    assert not {each.status for each in check(claim.format("61.3", "138.6"), [one, two])} & HOLDS
+
+
 @pytest.mark.parametrize(
     "claim",
     [

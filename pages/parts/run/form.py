@@ -283,7 +283,7 @@ def _several(
 def _set_up(bench: Workbench, names: tuple[str, ...]) -> None:
     """Show which setting a chosen service lacks."""
     for name in names:
-        if name not in (LIBRARY, "web"):
+        if name not in (FOLDERS, LIBRARY, "web"):
             try:
                 services([name], bench.settings)
             except REFUSED as error:
