@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FRAMEWORK/CONTEXT[/MODEL]",
-        help="2 to 4 of them, e.g. react/full, or agent:COMMAND for a program that reads the question",
+        help="a recipe, such as react/full, or agent:COMMAND for a program that reads the question; give 2 to 4",
     )
     command.add_argument(
         "--runs", nargs="+", default=[], metavar="RUN", help="2 to 4 saved runs, instead of a question"
@@ -64,9 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     from research.events.view import fold
 
     if bool(arguments.runs) == bool(arguments.recipe) or bool(arguments.runs) == (arguments.question is not None):
-        raise ConfigError(
-            f"give a question and 2 to {MOST} times --recipe FRAMEWORK/CONTEXT, or --runs with saved runs"
-        )
+        raise ConfigError(f"give a question and 2 to {MOST} --recipe options, or 2 to {MOST} saved runs with --runs")
     export = writable(arguments.export) if arguments.export else None
     bench = open_home(arguments)
     if arguments.runs:

@@ -11,7 +11,9 @@ from research.errors import ConfigError
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    command = commands.add("gateway", "a base address for other programs' agents: each becomes a saved run", serve)
+    command = commands.add(
+        "gateway", "serve a base URL for other programs' agents, and record each agent as a run", serve
+    )
     command.add_argument("--port", type=count_or_zero, default=8400, metavar="N", help="default: 8400; 0: any free one")
     command.add_argument(
         "--host",
@@ -23,7 +25,8 @@ def add(commands: Commands) -> None:
         "--endpoint",
         default="",
         metavar="NAME",
-        help="endpoint of requests that name none, or recorded:RUN; default: openai, and anthropic for its own API",
+        help="endpoint for requests that name none, or recorded:RUN to replay a run; default: openai, or anthropic for "
+        "requests in its format",
     )
     command.add_argument("--pipe", metavar="RUN", default="", help=argparse.SUPPRESS)
     command.add_argument(
@@ -31,7 +34,7 @@ def add(commands: Commands) -> None:
         type=positive_float,
         default=60.0,
         metavar="S",
-        help="seconds without a request that end a run; default: 60",
+        help="end a run after this many seconds without a request; default: 60",
     )
 
 

@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
         "--limit",
         type=positive_int,
         metavar="N",
-        help=f"the newest N; default: {LISTED}; with --metrics or --format all",
+        help=f"only the newest N runs; default: {LISTED}, or all with --metrics or --format",
     )
     command.add_argument(
         "--metrics", action="store_true", help="print rounds, tool failures and latency of these runs instead"

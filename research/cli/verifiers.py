@@ -20,7 +20,9 @@ def add(commands: Commands) -> None:
     action = actions.add(
         "calibrate", "measure a judge on claims whose verdict is known, and set its thresholds", calibrate
     )
-    action.add_argument("name", help="rules, cross-encoder:PATH_OR_ID, or a model such as openai:NAME")
+    action.add_argument(
+        "name", help="the verifier to measure: rules, cross-encoder:PATH_OR_ID, or a model such as openai:NAME"
+    )
     action.add_argument(
         "--claims",
         nargs="+",

@@ -93,7 +93,7 @@ def check(bench: Workbench, plan: Plan) -> None:
     if len({each.key for each in plan.candidates}) < len(names) or not names:
         raise ConfigError(f"recipes {', '.join(names) or 'none'}: give at least one, and each only once")
     if not 1 <= plan.trials <= MOST_TRIALS:
-        raise ConfigError(f"trials {plan.trials}: 1 to {MOST_TRIALS} are accepted")
+        raise ConfigError(f"trials {plan.trials}: expected 1 to {MOST_TRIALS}")
     if len({each.recipe.budget for each in plan.candidates}) > 1:
         raise ConfigError("the recipes of an evaluation share one budget; give all of them the same")
     worlds = {(each.recipe.world, each.recipe.world_new) for each in plan.candidates}
