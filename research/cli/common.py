@@ -77,7 +77,7 @@ def prepare_library(bench: Workbench, folders: Sequence[str], named: Sequence[st
             try:
                 bench.library.add_folder(Path(folder), report)
             except ConfigError as error:
-                print(f"not read again: {error}; what was indexed of it is searched", file=sys.stderr)
+                print(f"{error}; not read again, so its earlier index is searched", file=sys.stderr)
     for path, reason in unreadable:
         print(f"not read: {path}: {reason}", file=sys.stderr)
 
