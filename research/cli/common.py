@@ -48,11 +48,6 @@ def load_run(arguments: argparse.Namespace) -> tuple[Workbench, list[Event]]:
     return bench, bench.store.events(bench.store.run(arguments.run).id)
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """Split a list separated by commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def parse_pairs(items: Sequence[str], option: str) -> dict[str, str]:
     """Parse the values of an option that is written NAME=VALUE.  Raises `ConfigError`."""
     for item in items:

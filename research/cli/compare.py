@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
         "--recipe",
         action="append",
         default=[],
-        metavar="FRAMEWORK/CONTEXT[/MODEL]",
+        metavar="FRAMEWORK[:OPTION=VALUE,…]/CONTEXT[/MODEL]",
         help="a recipe, such as react/full, or agent:COMMAND for a program that reads the question; give 2 to 4",
     )
     command.add_argument(
@@ -92,21 +92,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recipe(bench: Workbench, text: str, arguments: argparse.Namespace) -> Recipe:
-    """Parse `FRAMEWORK`, `FRAMEWORK/CONTEXT`, `FRAMEWORK/CONTEXT/MODEL` or `agent:COMMAND`; a model's name may have slashes."""
-    from research.workbench.recipes import command_of
+    from research.evaluation.recipe_notation import parsed
 
-    options = chosen(arguments)
-    if given := command_of(text):
-        framework, options["options"] = given
-        context, model = "", ""
-    else:
-        framework, context, model = (*text.split("/", 2), "", "")[:3]
-    if model:
-        options["model"] = model
-    memory = {"recall": arguments.recall, "remember": arguments.remember}
+    options = {**chosen(arguments), "recall": arguments.recall, "remember": arguments.remember, **parsed(text)}
     try:
-        sources = collections(arguments, options.pop("search"), bench.folders())
-        return bench.recipe(framework=framework, context=context or None, **sources, **memory, **options)
+        return bench.recipe(**options | collections(arguments, options["search"], bench.folders()))
     except ConfigError as error:
         raise ConfigError(f"--recipe {text}: {error}") from error
 

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from research.cli.common import open_home, parse_pairs, print_json
-from research.cli.parser import Commands, positive_float, positive_int
+from research.cli.parser import Commands, add_json_option, positive_float, positive_int
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ def add(commands: Commands) -> None:
     actions = Commands.actions_of(commands.add("endpoints", "model services by name: any number at once", None))
     action = actions.add("list", "list the endpoints, with missing settings and the last test of each", list_endpoints)
     action.add_argument("--presets", action="store_true", help="list the presets (known services) instead")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
     _declare_add(actions.add("add", "add an endpoint, by the name of a preset or by its address", add_endpoint))
     action = actions.add("remove", "remove an endpoint that was added", remove)
     action.add_argument("name")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
     action = actions.add("detect", "find model servers on this machine; only loopback addresses are asked", detect)
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
     action = actions.add("results", "print a table of all tested models and what works with each", results)
     action.add_argument("--format", choices=("md", "csv", "json"), default="md", help="default: md")
     action = actions.add("test", "test a model with a three-round job that calls tools, and save the result", test)
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     action.add_argument(
         "--model", default="", metavar="NAME", help="the model to test; default: the endpoint's own, or its only one"
     )
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
 
 
 def _declare_add(action: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def _declare_add(action: argparse.ArgumentParser) -> None:
     action.add_argument("--region", default="", help="region, for Bedrock and Vertex")
     action.add_argument("--project", default="", help="project, for Vertex")
     action.add_argument("--replace", action="store_true", help="replace a saved endpoint of that name")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
 
 
 def list_endpoints(arguments: argparse.Namespace) -> int:

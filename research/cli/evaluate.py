@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from research._util.bounds import split_names
 from research.cli import saved_evaluations, saved_sets
-from research.cli.common import on_interrupt, open_home, prepare_library, split_names, writable
+from research.cli.common import on_interrupt, open_home, prepare_library, writable
 from research.cli.parser import Commands, add_json_option, positive_float, positive_int
 from research.cli.recipe_options import add_recipe_options, chosen
 from research.errors import ConfigError
@@ -60,17 +61,7 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--seed", type=int, default=0, metavar="N", help="derive the seeds of the trials from this number; default: 0"
     )
-    command.add_argument(
-        "--world",
-        default="",
-        metavar="recorded:EVAL|RUN",
-        help="replay the tool results of a saved evaluation or run for all recipes, instead of calling tools",
-    )
-    command.add_argument(
-        "--world-allow-new",
-        action="store_true",
-        help="allow calls that have no recorded result; otherwise they are refused",
-    )
+    _add_world_options(command)
     command.add_argument("--concurrency", type=positive_int, default=2, metavar="N", help="runs at once; default: 2")
     command.add_argument(
         "--max-usd", type=positive_float, metavar="X", help="start no further run once this many US dollars are spent"
@@ -88,6 +79,21 @@ def add(commands: Commands) -> None:
     add_json_option(command)
     add_recipe_options(command)
     command.set_defaults(search="")  # the corpus, or the library if there is none
+
+
+def _add_world_options(command: argparse.ArgumentParser) -> None:
+    """Declare whether tools are called, or their recorded results replayed."""
+    command.add_argument(
+        "--world",
+        default="",
+        metavar="recorded:EVAL|RUN",
+        help="replay the tool results of a saved evaluation or run for all recipes, instead of calling tools",
+    )
+    command.add_argument(
+        "--world-allow-new",
+        action="store_true",
+        help="allow calls that have no recorded result; otherwise they are refused",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from research.cli.common import open_home
-from research.cli.parser import Commands, count_or_zero, positive_float
-from research.errors import ConfigError
+from research.cli.parser import Commands, port, positive_float
 
 
 def add(commands: Commands) -> None:
@@ -14,7 +13,7 @@ def add(commands: Commands) -> None:
     command = commands.add(
         "gateway", "serve a base URL for other programs' agents, and record each agent as a run", serve
     )
-    command.add_argument("--port", type=count_or_zero, default=8400, metavar="N", help="default: 8400; 0: any free one")
+    command.add_argument("--port", type=port, default=8400, metavar="N", help="default: 8400; 0: any free one")
     command.add_argument(
         "--host",
         default="127.0.0.1",
@@ -45,8 +44,6 @@ def serve(arguments: argparse.Namespace) -> int:
     extras.need("gateway", "the command gateway")
     from research.servers.gateway_app import Options, serve, serve_run
 
-    if arguments.port > 65_535:
-        raise ConfigError(f"--port {arguments.port}: expected a number from 0 to 65535")
     bench = open_home(arguments)
     token = bench.settings.gateway_token
     options = Options(

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from research import defaults
+from research._util.bounds import split_names
 from research._util.paths import resolved
-from research.cli.common import parse_pairs, split_names
+from research.cli.common import parse_pairs
 from research.cli.parser import count_or_zero, positive_float, positive_int
 from research.defaults import FACTBOOK
 from research.errors import ConfigError

@@ -9,7 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from research import defaults
-from research.cli.common import open_home, parse_pairs, prepare_library, print_run, split_names, writable
+from research._util.bounds import split_names
+from research.cli.common import open_home, parse_pairs, prepare_library, print_run, writable
 from research.cli.parser import Commands, add_json_option
 from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options, collections
 from research.cli.watch import answered, watch
