@@ -91,8 +91,8 @@ def samples(paths: Sequence[Path]) -> list[Sample]:
     found = []
     for path in paths:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            lines = path.read_bytes().splitlines()  # as bytes: JSON strings may contain other line breaks
+        except OSError as error:
             raise ConfigError(f"claims file {path} cannot be read: {error}") from error
         for number, line in enumerate(lines, 1):
             if line.strip():
