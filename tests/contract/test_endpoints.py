@@ -360,6 +360,6 @@ def test_the_limits_of_an_endpoint_and_of_the_administrator_both_apply(
     assert round(turn("work:m", 6000)) == 6  # seconds that 6,000 tokens take at 60,000 a minute
     assert [round(turn("openai:m", 10)) for _ in range(2)] == [0, 10]
     assert turn("extractive", 10) == 0
-    with pytest.raises(ConfigError, match="unknown kind of model 'wrok'; known: .*work"):
+    with pytest.raises(ConfigError, match="unknown name 'wrok'; known: .*work"):
         monkeypatch.setenv("WORKBENCH_RATE_LIMITS", "wrok=60")
         Workbench(load(home=settings.home))._turns()
