@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
@@ -100,6 +101,17 @@ def clip(text: str, limit: int) -> str:
 def storable(text: str) -> str:
     """Replace lone surrogates, which come from undecodable bytes; JSON, databases and tokenizers reject them."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Return a row of a Markdown table; a cell cannot contain the sign that ends it."""
+    return f"| {' | '.join(cell.replace('|', '¦') for cell in cells)} |"
+
+
+def table_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table, whose first row is the head."""
+    lines = list(map(table_row, rows))
+    return [*lines[:1], "|" + " --- |" * len(rows[0]), *lines[1:]] if rows else []
 
 
 def one_line(text: str) -> str:

@@ -1,8 +1,9 @@
-"""Limits for texts, tags and metadata from outside."""
+"""Lists written with commas, and limits for texts, tags and metadata from outside."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
 
@@ -13,6 +14,34 @@ FIELD, ITEMS = 300, 50
 """Most characters of a metadata value, and most values in a list."""
 TAG, TAGS = 300, 50
 """Most characters of a tag; most tags of an item."""
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Split a list separated by commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def named_numbers(text: str, setting: str, known: Collection[str], *, positive: bool = False) -> dict[str, float]:
+    """Return the numbers by name in a setting such as `openai=60,anthropic=30`; 0 is one unless `positive`.
+
+    Raises `ConfigError` for a name that is not `known` or appears twice, and for anything but such a number.
+    """
+    found: dict[str, float] = {}
+    for part in split_names(text):
+        name, _, number = (each.strip() for each in part.partition("="))
+        if name not in known:
+            raise ConfigError(f"{setting}: unknown name {name!r}; known: {', '.join(known)}")
+        if name in found:
+            raise ConfigError(f"{setting}: {name} appears twice; keep one")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            found[name] = math.nan
+        if not 0 <= found[name] < math.inf or (positive and not found[name]):
+            raise ConfigError(
+                f"{setting}: {part!r}: expected NAME=NUMBER with {'a number above 0' if positive else '0 or more'}"
+            )
+    return found
 
 
 def within(limit: int, what: str, text: str) -> str:

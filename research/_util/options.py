@@ -66,7 +66,7 @@ class Option(Struct, frozen=True):
         return min(max(value, self.minimum), self.maximum)
 
     def _refused(self, value: Any) -> ConfigError:
-        return ConfigError(f"option {self.name}={clip(repr(value), 80)}: {self.accepts} is accepted")
+        return ConfigError(f"option {self.name}={clip(repr(value), 80)}: expected {self.accepts}")
 
     def _convert(self, value: Any) -> Any:
         try:

@@ -101,7 +101,7 @@ def fork_of(
             "instead"
         )
     if not 1 <= round <= view.forkable:
-        raise ConfigError(f"run {row.id} cannot be forked at round {round}: rounds 1 to {view.forkable} are accepted")
+        raise ConfigError(f"run {row.id} cannot be forked at round {round}: expected a round from 1 to {view.forkable}")
     ending = (RunFinished, RunFailed, Concluding, Paused, Remembered)
     kept = first_rounds(events, round)
     ended = {event.agent for event in kept if isinstance(event, ChildFinished)}
@@ -192,7 +192,9 @@ def _changes(events: Sequence[Event], edits: Mapping[str, str]) -> dict[str, str
         if not text.strip():
             raise ConfigError(f"the edited text of {name} is empty; write the text that the model should see")
         if len(text) > EDITED:
-            raise ConfigError(f"the edited text of {name} has {len(text):,} characters; accepted: at most {EDITED:,}")
+            raise ConfigError(
+                f"the edited text of {name} has {len(text):,} characters; at most {EDITED:,} are accepted"
+            )
     current = {e.observation.call_id: e.observation.text for e in events if isinstance(e, ToolFinished)}
     current[EVOLVING] = _report(events)
     return {name: text for name, text in edits.items() if text != current.get(name)}
@@ -209,7 +211,9 @@ def _edited(events: list[Event], recipe: Recipe, edits: Mapping[str, str]) -> li
         if name == EVOLVING:
             raise ConfigError(f"context {recipe.context!r} shows the model no report, so there is no report to edit")
         if name not in seen:
-            raise ConfigError(f"no call {name!r} in rounds 1 to {rounds}; can be edited: {', '.join(offered)}")
+            raise ConfigError(
+                f"no call {name!r} in rounds 1 to {rounds}; calls that can be edited: {', '.join(offered)}"
+            )
         raise ConfigError(
             f"call {name} was made in round {seen[name]} of {rounds}, which context {recipe.context!r} no longer shows the "
             f"model; fork at round {seen[name]}, or edit one of: {', '.join(offered)}"

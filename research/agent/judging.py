@@ -163,7 +163,7 @@ def _ask_verifier(run: Run, name: str, pairs: Sequence[Pair], found: _Found) -> 
         some = pairs[start : start + SLICE]
         judged = verifier.verify(some)
         if len(judged) != len(some):
-            raise ProviderError(f"{len(judged)} judgements of {len(some)} statements")
+            raise ProviderError(f"the judge returned {len(judged)} judgements of {len(some)} statements")
         found.update(zip(some, judged, strict=True))
     yield from ()
 

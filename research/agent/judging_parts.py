@@ -5,7 +5,6 @@ Only parts that the answer calls answered are asked about: the judge may take th
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research import prompts
 from research._util import decoding
 from research._util.decoding import unfenced
 from research.agent.context import Steps
@@ -109,8 +109,7 @@ def judge_parts(run: Run, parts: tuple[Part, ...], citations: Sequence[Citation]
 def _messages(run: Run, parts: Sequence[Part], statements: Sequence[str]) -> tuple[Message, ...]:
     question, part = _ASKED[run.language]
     told = clip("\n".join(f"- {' '.join(each.split())}" for each in statements), LONGEST)
-    # The text cannot contain its own digest.
-    fence = f"====={hashlib.sha256(told.encode('utf-8', 'replace')).hexdigest()[:12]}====="
+    fence = prompts.fence(told)
     listed = "\n".join(part.format(number=number, text=each.text) for number, each in enumerate(parts, 1))
     asked = question.format(question=run.question)
     return (

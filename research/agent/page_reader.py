@@ -6,7 +6,6 @@ the reader makes of them, only passages that are in the page word for word becom
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -135,9 +134,7 @@ class PageReader:
         room = min(MOST_TOKENS, window // 2 or MOST_TOKENS)
         if (size := estimate_tokens(page)) > room:
             page = self._reduced(page, goal, len(page) * room // size)
-        # The text cannot contain its own digest.
-        fence = f"====={hashlib.sha256(page.encode('utf-8', 'replace')).hexdigest()[:12]}====="
-        return self.reader.brief(PURPOSE, goal=goal, page=page, fence=fence)
+        return self.reader.brief(PURPOSE, goal=goal, page=page, fence=prompts.fence(page))
 
     def _reduced(self, page: str, goal: str, limit: int) -> str:
         try:

@@ -16,7 +16,7 @@ from research.errors import LimitReached, ProviderError
 from research.events.events import Event, Rejected, Streamed
 from research.models import tokens
 from research.models.heard import hearing
-from research.models.traits import Priced
+from research.models.traits import cost
 from research.models.usage import believed
 from research.types import Completion, Delta, Model, Outcome, Request, Usage
 
@@ -166,9 +166,7 @@ class ReplyStream:
 
 def priced(model: Model, usage: Usage) -> Usage:
     """Return a usage with its cost, priced here if the service gave none and the price is known."""
-    if usage.cost_usd is not None or not isinstance(model, Priced):
-        return usage
-    return msgspec.structs.replace(usage, cost_usd=model.price(usage))
+    return msgspec.structs.replace(usage, cost_usd=cost(model, usage))
 
 
 def _token_usd(model: Model) -> float:

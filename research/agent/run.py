@@ -87,7 +87,7 @@ class Run(Dialogue):
         def reply(arguments: dict[str, Any]) -> str:
             question = question_in(arguments)
             if not question:
-                raise ToolError(say("question: write what the user is asked"))
+                raise ToolError(say("the question to the user is empty; write what to ask"))
             return replies[question]
 
         return reply

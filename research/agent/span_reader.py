@@ -6,7 +6,6 @@ quote is in a passage and its answer in the quote.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from research import prompts
 from research._util import decoding
 from research._util.decoding import unfenced
 from research.citations.marks import cited
@@ -90,9 +90,7 @@ def is_record(text: str) -> bool:
 
 def messages(question: str, seen: Sequence[Source]) -> tuple[Message, ...]:
     """Return the request: the instruction, the passages and the question."""
-    # The text cannot contain its own digest.
-    digest = hashlib.sha256(repr(seen).encode("utf-8", "replace")).hexdigest()[:12]
-    fence = f"====={digest}====="
+    fence = prompts.fence(repr(seen))
     texts = [f"{fence}\n{source.title}\n{source.quote}\n{fence}" for source in seen]
     instruction = _INSTRUCTION.format(fence=fence, not_stated=NOT_STATED)
     return (Message("system", instruction), Message("user", "\n".join([*texts, f"Question: {question}"])))

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from research._util.paths import resolved
-from research.cli.parser import Commands, count_or_zero
+from research.cli.parser import Commands, port
 from research.errors import ConfigError
 
 PACKAGE = Path(__file__).parents[1]
@@ -19,9 +19,7 @@ PACKAGE = Path(__file__).parents[1]
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("app", "open the pages in a browser", run)
-    command.add_argument(
-        "--port", type=count_or_zero, metavar="N", help="default: 8501, or the next free one; 0: any free one"
-    )
+    command.add_argument("--port", type=port, metavar="N", help="default: 8501, or the next free one; 0: any free one")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,8 +47,6 @@ def find_script() -> Path:
 
 
 def _check_port(port: int) -> None:
-    if port > 65_535:
-        raise ConfigError(f"--port {port}: expected a number from 0 to 65535")
     try:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

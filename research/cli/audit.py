@@ -19,9 +19,14 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--sources", action="append", default=[], metavar="DIR", help="a folder with documents that the report cites"
     )
-    command.add_argument("--model", metavar="PROVIDER:NAME", help="the model that judges besides the rules")
     command.add_argument(
-        "--judge", default="", metavar="JUDGE", help="uncertain, all, off, model, model:NAME or cross-encoder:PATH"
+        "--model", metavar="PROVIDER:NAME", help="the model that judges citations in addition to the rules"
+    )
+    command.add_argument(
+        "--judge",
+        default="",
+        metavar="JUDGE",
+        help="what is judged (uncertain, all or off), or by which judge (model, model:NAME or cross-encoder:PATH)",
     )
     command.add_argument(
         "--most-sources", type=positive_int, metavar="N", help="look for at most N sources; default: 200"

@@ -48,11 +48,6 @@ def load_run(arguments: argparse.Namespace) -> tuple[Workbench, list[Event]]:
     return bench, bench.store.events(bench.store.run(arguments.run).id)
 
 
-def split_names(text: str) -> tuple[str, ...]:
-    """Split a list separated by commas."""
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
 def parse_pairs(items: Sequence[str], option: str) -> dict[str, str]:
     """Parse the values of an option that is written NAME=VALUE.  Raises `ConfigError`."""
     for item in items:
@@ -77,7 +72,7 @@ def prepare_library(bench: Workbench, folders: Sequence[str], named: Sequence[st
             try:
                 bench.library.add_folder(Path(folder), report)
             except ConfigError as error:
-                print(f"not read again: {error}; what was indexed of it is searched", file=sys.stderr)
+                print(f"{error}; not read again, so its earlier index is searched", file=sys.stderr)
     for path, reason in unreadable:
         print(f"not read: {path}: {reason}", file=sys.stderr)
 

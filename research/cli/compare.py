@@ -43,8 +43,8 @@ def add(commands: Commands) -> None:
         "--recipe",
         action="append",
         default=[],
-        metavar="FRAMEWORK/CONTEXT[/MODEL]",
-        help="2 to 4 of them, e.g. react/full, or agent:COMMAND for a program that reads the question",
+        metavar="FRAMEWORK[:OPTION=VALUE,…]/CONTEXT[/MODEL]",
+        help="a recipe, such as react/full, or agent:COMMAND for a program that reads the question; give 2 to 4",
     )
     command.add_argument(
         "--runs", nargs="+", default=[], metavar="RUN", help="2 to 4 saved runs, instead of a question"
@@ -64,9 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     from research.events.view import fold
 
     if bool(arguments.runs) == bool(arguments.recipe) or bool(arguments.runs) == (arguments.question is not None):
-        raise ConfigError(
-            f"give a question and 2 to {MOST} times --recipe FRAMEWORK/CONTEXT, or --runs with saved runs"
-        )
+        raise ConfigError(f"give a question and 2 to {MOST} --recipe options, or 2 to {MOST} saved runs with --runs")
     export = writable(arguments.export) if arguments.export else None
     bench = open_home(arguments)
     if arguments.runs:
@@ -94,21 +92,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recipe(bench: Workbench, text: str, arguments: argparse.Namespace) -> Recipe:
-    """Parse `FRAMEWORK`, `FRAMEWORK/CONTEXT`, `FRAMEWORK/CONTEXT/MODEL` or `agent:COMMAND`; a model's name may have slashes."""
-    from research.workbench.recipes import command_of
+    from research.evaluation.recipe_notation import parsed
 
-    options = chosen(arguments)
-    if given := command_of(text):
-        framework, options["options"] = given
-        context, model = "", ""
-    else:
-        framework, context, model = (*text.split("/", 2), "", "")[:3]
-    if model:
-        options["model"] = model
-    memory = {"recall": arguments.recall, "remember": arguments.remember}
+    options = {**chosen(arguments), "recall": arguments.recall, "remember": arguments.remember, **parsed(text)}
     try:
-        sources = collections(arguments, options.pop("search"), bench.folders())
-        return bench.recipe(framework=framework, context=context or None, **sources, **memory, **options)
+        return bench.recipe(**options | collections(arguments, options["search"], bench.folders()))
     except ConfigError as error:
         raise ConfigError(f"--recipe {text}: {error}") from error
 

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from research.cli.common import open_home, parse_pairs, print_json
-from research.cli.parser import Commands, positive_float, positive_int
+from research.cli.parser import Commands, add_json_option, positive_float, positive_int
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,36 +20,38 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command and its actions."""
     actions = Commands.actions_of(commands.add("endpoints", "model services by name: any number at once", None))
-    action = actions.add("list", "list the endpoints, with what each lacks and its last test", list_endpoints)
-    action.add_argument("--presets", action="store_true", help="list the services that are known instead")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
-    _declare_add(actions.add("add", "add an endpoint: of a preset by its name, or by its address", add_endpoint))
+    action = actions.add("list", "list the endpoints, with missing settings and the last test of each", list_endpoints)
+    action.add_argument("--presets", action="store_true", help="list the presets (known services) instead")
+    add_json_option(action)
+    _declare_add(actions.add("add", "add an endpoint, by the name of a preset or by its address", add_endpoint))
     action = actions.add("remove", "remove an endpoint that was added", remove)
     action.add_argument("name")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
-    action = actions.add("detect", "find model servers that run on this machine; asks loopback only", detect)
-    action.add_argument("--json", action="store_true", help="print one JSON object")
-    action = actions.add("results", "print what works here: a table of all models that were tested", results)
+    add_json_option(action)
+    action = actions.add("detect", "find model servers on this machine; only loopback addresses are asked", detect)
+    add_json_option(action)
+    action = actions.add("results", "print a table of all tested models and what works with each", results)
     action.add_argument("--format", choices=("md", "csv", "json"), default="md", help="default: md")
-    action = actions.add("test", "do a job of three rounds with tool calls, and keep the result", test)
+    action = actions.add("test", "test a model with a three-round job that calls tools, and save the result", test)
     action.add_argument("name", help="name of the endpoint")
-    action.add_argument("--model", default="", metavar="NAME", help="default: the endpoint's own, or its only one")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    action.add_argument(
+        "--model", default="", metavar="NAME", help="the model to test; default: the endpoint's own, or its only one"
+    )
+    add_json_option(action)
 
 
 def _declare_add(action: argparse.ArgumentParser) -> None:
-    action.add_argument("name", help="of your choice, or a preset's (`endpoints list --presets`)")
-    action.add_argument("url", nargs="?", default="", help="base URL; a preset has its own")
+    action.add_argument("name", help="a name of your choice, or that of a preset (`endpoints list --presets`)")
+    action.add_argument("url", nargs="?", default="", help="base URL; not needed for a preset that has one")
     action.add_argument(
-        "--kind", default="", help="a preset, if the address does not tell it: azure, anthropic, ollama …"
+        "--kind", default="", help="the preset to use if the address does not reveal it: azure, anthropic, ollama …"
     )
     action.add_argument(
-        "--key", default="", metavar="-", help="`-`: read the key from standard input, or ask for it in a terminal"
+        "--key", default="", metavar="-", help="-: read the key from standard input, or prompt for it in a terminal"
     )
     action.add_argument("--key-variable", default="", metavar="VAR", help="environment variable that has the key")
-    action.add_argument("--model", default="", metavar="NAME", help="the model that is tested, and offered first")
+    action.add_argument("--model", default="", metavar="NAME", help="the model to test, which is also offered first")
     action.add_argument(
-        "--context", type=positive_int, default=0, metavar="N", help="tokens of prompt and reply together"
+        "--context", type=positive_int, default=0, metavar="N", help="size of the context window, in tokens"
     )
     action.add_argument("--requests-per-minute", type=positive_float, default=0.0, metavar="N")
     action.add_argument("--tokens-per-minute", type=positive_float, default=0.0, metavar="N")
@@ -58,21 +60,27 @@ def _declare_add(action: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND=USD",
-        help="for a million tokens: input=…, output=…, cache_read=…, cache_write=…",
+        help="US dollars per million tokens: input=…, output=…, cache_read=… or cache_write=…; may be repeated",
     )
     action.add_argument(
         "--wait",
         type=positive_float,
         default=0.0,
         metavar="SECONDS",
-        help="without a byte, then a request is lost; default: 120, and no limit for servers nearby",
+        help="give up on a request after this long without data; default: 120, or no limit for local servers",
     )
-    action.add_argument("--quirk", action="append", default=[], metavar="NAME=VALUE", help="see docs/endpoints.md")
-    action.add_argument("--api-version", default="", help="of Azure, for addresses with deployments")
-    action.add_argument("--region", default="", help="of Bedrock or Vertex")
-    action.add_argument("--project", default="", help="of Vertex")
+    action.add_argument(
+        "--quirk",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="how the service departs from its API; see docs/endpoints.md",
+    )
+    action.add_argument("--api-version", default="", help="API version of Azure, for addresses that name a deployment")
+    action.add_argument("--region", default="", help="region, for Bedrock and Vertex")
+    action.add_argument("--project", default="", help="project, for Vertex")
     action.add_argument("--replace", action="store_true", help="replace a saved endpoint of that name")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
 
 
 def list_endpoints(arguments: argparse.Namespace) -> int:

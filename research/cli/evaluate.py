@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from research._util.bounds import split_names
 from research.cli import saved_evaluations, saved_sets
-from research.cli.common import on_interrupt, open_home, prepare_library, split_names, writable
+from research.cli.common import on_interrupt, open_home, prepare_library, writable
 from research.cli.parser import Commands, add_json_option, positive_float, positive_int
 from research.cli.recipe_options import add_recipe_options, chosen
 from research.errors import ConfigError
@@ -34,50 +35,65 @@ def add(commands: Commands) -> None:
         "evaluation",
         nargs="?",
         metavar="EVAL",
-        help="after rescore, export, publish or annotate instead of DATASET, a saved evaluation; after sets or add, a saved set",
+        help="if DATASET is rescore, export, publish or annotate: a saved evaluation; if it is sets or add: a saved set",
     )
     command.add_argument(
         "--recipe",
         action="append",
         default=[],
         metavar="FRAMEWORK[:OPTION=VALUE,…]/CONTEXT[/MODEL]",
-        help="one or more; each is measured by {scorers}",
+        help="a recipe to measure; repeat it to compare several; scorers: {scorers}",
     )
     command.add_argument(
-        "--corpus", metavar="PATH", help="search only this: a folder, or JSONL with id, title and text"
+        "--corpus", metavar="PATH", help="search only this folder, or this JSONL file with id, title and text"
     )
     command.add_argument(
         "--split", default="dev", choices=["dev", "held"], help="part of a built-in dataset; default: dev"
     )
     command.add_argument("--limit", type=positive_int, metavar="N", help="only the first N questions")
     command.add_argument(
-        "--trials", type=positive_int, default=1, metavar="N", help="ask each recipe each question N times; default: 1"
+        "--trials",
+        type=positive_int,
+        default=1,
+        metavar="N",
+        help="run each recipe N times on each question; default: 1",
     )
     command.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="make the seeds of the trials from this number; default: 0"
+        "--seed", type=int, default=0, metavar="N", help="derive the seeds of the trials from this number; default: 0"
     )
-    command.add_argument(
-        "--world",
-        default="",
-        metavar="recorded:EVAL|RUN",
-        help="play the tool results of a saved evaluation or run to all recipes, instead of calling tools",
-    )
-    command.add_argument(
-        "--world-allow-new",
-        action="store_true",
-        help="make calls without a recorded result; without this they are refused",
-    )
+    _add_world_options(command)
     command.add_argument("--concurrency", type=positive_int, default=2, metavar="N", help="runs at once; default: 2")
-    command.add_argument("--max-usd", type=positive_float, metavar="X", help="start no run once this much is spent")
-    command.add_argument("--judge", metavar="MODEL", help="also compare the reports with this model")
+    command.add_argument(
+        "--max-usd", type=positive_float, metavar="X", help="start no further run once this many US dollars are spent"
+    )
+    command.add_argument("--judge", metavar="MODEL", help="also let this model compare the reports pairwise")
     command.add_argument("--name", help="name of the evaluation; default: the dataset's name")
     command.add_argument("--fresh", action="store_true", help="ask again instead of reusing earlier rows")
-    command.add_argument("--export", metavar="FILE.md|.csv|.jsonl", help="write the tables, or one line per row")
+    command.add_argument(
+        "--export",
+        metavar="FILE.md|.csv|.jsonl",
+        help="write the tables (.md), or one line per row (.csv, .jsonl), to this file",
+    )
     saved_sets.add_options(command)
     saved_evaluations.add_options(command)
     add_json_option(command)
     add_recipe_options(command)
     command.set_defaults(search="")  # the corpus, or the library if there is none
+
+
+def _add_world_options(command: argparse.ArgumentParser) -> None:
+    """Declare whether tools are called, or their recorded results replayed."""
+    command.add_argument(
+        "--world",
+        default="",
+        metavar="recorded:EVAL|RUN",
+        help="replay the tool results of a saved evaluation or run for all recipes, instead of calling tools",
+    )
+    command.add_argument(
+        "--world-allow-new",
+        action="store_true",
+        help="allow calls that have no recorded result; otherwise they are refused",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,9 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dataset in saved_sets.ACTIONS:
         return saved_sets.run(arguments)
     if arguments.evaluation:
+        actions = ", ".join((*saved_evaluations.ACTIONS, *saved_sets.ACTIONS))
         raise ConfigError(
-            f"eval {arguments.dataset} {arguments.evaluation}: give one dataset, or rescore, export or publish EVAL, sets, "
-            "sets SET, or add SET"
+            f"eval {arguments.dataset} {arguments.evaluation}: only {actions} take a second word; give one dataset"
         )
     from research.evaluation import Plan, check, evaluate, load, open_corpus
     from research.evaluation.row_exports import texts_of

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 
 from research.cli.common import open_home
-from research.cli.parser import Commands, count_or_zero, positive_float
-from research.errors import ConfigError
+from research.cli.parser import Commands, port, positive_float
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
-    command = commands.add("gateway", "a base address for other programs' agents: each becomes a saved run", serve)
-    command.add_argument("--port", type=count_or_zero, default=8400, metavar="N", help="default: 8400; 0: any free one")
+    command = commands.add(
+        "gateway", "serve a base URL for other programs' agents, and record each agent as a run", serve
+    )
+    command.add_argument("--port", type=port, default=8400, metavar="N", help="default: 8400; 0: any free one")
     command.add_argument(
         "--host",
         default="127.0.0.1",
@@ -23,7 +24,8 @@ def add(commands: Commands) -> None:
         "--endpoint",
         default="",
         metavar="NAME",
-        help="endpoint of requests that name none, or recorded:RUN; default: openai, and anthropic for its own API",
+        help="endpoint for requests that name none, or recorded:RUN to replay a run; default: openai, or anthropic for "
+        "requests in its format",
     )
     command.add_argument("--pipe", metavar="RUN", default="", help=argparse.SUPPRESS)
     command.add_argument(
@@ -31,7 +33,7 @@ def add(commands: Commands) -> None:
         type=positive_float,
         default=60.0,
         metavar="S",
-        help="seconds without a request that end a run; default: 60",
+        help="end a run after this many seconds without a request; default: 60",
     )
 
 
@@ -42,8 +44,6 @@ def serve(arguments: argparse.Namespace) -> int:
     extras.need("gateway", "the command gateway")
     from research.servers.gateway_app import Options, serve, serve_run
 
-    if arguments.port > 65_535:
-        raise ConfigError(f"--port {arguments.port}: expected a number from 0 to 65535")
     bench = open_home(arguments)
     token = bench.settings.gateway_token
     options = Options(

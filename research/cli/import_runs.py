@@ -15,7 +15,7 @@ def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("import", "load runs from files", run)
     command.add_argument(
-        "files", nargs="+", metavar="FILE", help=".jsonl as `export --format jsonl` writes it, or .zip"
+        "files", nargs="+", metavar="FILE", help="a .jsonl file from `export --format jsonl`, or a .zip file of several"
     )
 
 

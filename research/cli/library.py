@@ -20,7 +20,7 @@ def add(commands: Commands) -> None:
     command = actions.add(
         "add", "index a folder: text, web pages, pdf, Office files, spreadsheets, books, messages", add_folder
     )
-    command.add_argument("folder", help="its files are read again when they change")
+    command.add_argument("folder", help="the folder to add; its files are read again when they change")
     actions.add("zotero", "copy and index the library of the Zotero program on this machine", add_zotero)
     command = actions.add("search", "search all collections", search)
     command.add_argument("query")
@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
     command = actions.add("list", "list the collections, and the files that are skipped", list_collections)
     add_json_option(command)
     command = actions.add("remove", "remove a folder from the library; its files are not touched", remove)
-    command.add_argument("collection", help="a name that `library list` prints")
+    command.add_argument("collection", help="the folder's name, as `library list` prints it")
     command = actions.add("prepare", "index the World Factbook, once", prepare)
     command.add_argument(
         "--vectors", action="store_true", help="compute the vectors now; the app does so in the background"

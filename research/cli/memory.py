@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from research.cli.common import open_home, print_json, writable
-from research.cli.parser import Commands, positive_int
+from research.cli.parser import Commands, add_json_option, positive_int
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ def add(commands: Commands) -> None:
     action = actions.add("search", "find entries by meaning and by words", search)
     action.add_argument("query")
     action.add_argument("--limit", type=positive_int, default=10, metavar="N", help="at most N; default: 10")
-    action.add_argument("--json", action="store_true", help="print one JSON array")
+    add_json_option(action, "array")
     action = actions.add("list", "list the entries, newest first", list_entries)
     action.add_argument("--limit", type=positive_int, default=50, metavar="N", help="at most N; default: 50")
-    action.add_argument("--json", action="store_true", help="print one JSON array")
+    add_json_option(action, "array")
     action = actions.add("export", "write all entries as lines of JSON", export)
     action.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
     actions.add("import", "add the entries of an exported file", load).add_argument("file")

@@ -13,7 +13,9 @@ from research.errors import ConfigError, WorkbenchError
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("parse", "show how model replies are read: one JSON case per line in, its reading out", run)
-    command.add_argument("--tools", required=True, metavar="FILE", help='[{"name", "description", "parameters"}, …]')
+    command.add_argument(
+        "--tools", required=True, metavar="FILE", help='a JSON file: [{"name", "description", "parameters"}, …]'
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -65,9 +65,9 @@ def add_run_argument(command: argparse.ArgumentParser) -> None:
     command.add_argument("run", help="id of the run, or a unique beginning of it")
 
 
-def add_json_option(command: argparse.ArgumentParser) -> None:
+def add_json_option(command: argparse.ArgumentParser, what: str = "object") -> None:
     """Declare `--json`."""
-    command.add_argument("--json", action="store_true", help="print one JSON object")
+    command.add_argument("--json", action="store_true", help=f"print one JSON {what}")
 
 
 def positive_int(text: str) -> int:
@@ -88,6 +88,13 @@ def _above_zero(text: str, kind: type[int] | type[float]) -> float:
     if not value > 0:
         raise argparse.ArgumentTypeError(f"expected a number above 0, got {text!r}")
     return value
+
+
+def port(text: str) -> int:
+    """Parse a port; 0 is any free one."""
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to 65535, got {text!r}")
+    return int(text)
 
 
 def count_or_zero(text: str) -> int:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from research import defaults
+from research._util.bounds import split_names
 from research._util.paths import resolved
-from research.cli.common import parse_pairs, split_names
+from research.cli.common import parse_pairs
 from research.cli.parser import count_or_zero, positive_float, positive_int
 from research.defaults import FACTBOOK
 from research.errors import ConfigError
@@ -32,22 +33,24 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--egress",
         choices=["open", "private", "offline"],
-        help="what may leave this machine: everything, nothing once your documents are among the sources, or nothing; "
-        "default: private if a cloud model would get your documents, until you have said otherwise",
+        help="what may leave this machine: everything (open), nothing once your documents are among the sources (private), "
+        "or nothing (offline); default: private if a cloud model would get your documents, until you have chosen otherwise",
     )
     evaluates = command.prog.endswith("eval")
     more = "" if evaluates else f", and {defaults.QUERY} if your documents have tables"
     command.add_argument(
         "--tools",
-        help=f"from {{tools}}; default: {','.join(defaults.TOOLS)}{more}",
+        help=f"comma-separated, from {{tools}}; default: {','.join(defaults.TOOLS)}{more}",
     )
     command.add_argument(
         "--search",
         default="library",
-        help="library, folders, web, or names of web services: {search}; default: library",
+        help="where to search: library, folders, web, or web services by name: {search}; default: library",
     )
-    command.add_argument("--mcp", default="", metavar="NAMES", help="MCP servers in mcp.json whose tools to offer")
-    command.add_argument("--temperature", type=float, metavar="T", help="default: the provider's")
+    command.add_argument(
+        "--mcp", default="", metavar="NAMES", help="MCP servers in mcp.json whose tools are offered to the model"
+    )
+    command.add_argument("--temperature", type=float, metavar="T", help="sampling temperature; default: the provider's")
     # `eval --judge` names a model that compares reports.
     flags = ["--citation-judge"] if evaluates else ["--judge", "--citation-judge"]
     command.add_argument(
@@ -55,15 +58,15 @@ def add_recipe_options(command: argparse.ArgumentParser) -> None:
         dest="citation_judge",
         default="",
         metavar="JUDGE",
-        help="which citations WORKBENCH_VERIFIER or else the run's language model judges besides the rules: uncertain "
-        "(what the rules leave open), all, off; or another judge: cross-encoder:PATH_OR_ID or model:PROVIDER:NAME; "
-        "default: WORKBENCH_JUDGE, that is uncertain",
+        help="which citations a model judges in addition to the rules: uncertain (those that the rules leave open), all or off; "
+        "or which judge: cross-encoder:PATH_OR_ID or model:PROVIDER:NAME, instead of WORKBENCH_VERIFIER or the run's model; "
+        "default: WORKBENCH_JUDGE, or uncertain",
     )
     command.add_argument(
         "--novelty",
         choices=["on", "off"],
         default="on",
-        help="whether the model is told, and then the run concluded, when several rounds in a row add nothing; default: on",
+        help="when several rounds in a row add nothing new, tell the model, and later conclude the run; default: on",
     )
     _add_scope_options(command)
     command.add_argument("--budget-tokens", type=positive_int, metavar="N")

@@ -23,7 +23,7 @@ def add(commands: Commands) -> None:
     add_run_argument(command)
     command.add_argument("--reply", metavar="TEXT", help="the reply to the run's question")
     command.add_argument(
-        "--plan", metavar="FILE", help="the plan to go on with: a list with one item a line, or JSON; - reads stdin"
+        "--plan", metavar="FILE", help="the plan to continue with: one item per line, or JSON; -: standard input"
     )
     add_json_option(command)
 

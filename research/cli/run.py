@@ -9,7 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from research import defaults
-from research.cli.common import open_home, parse_pairs, prepare_library, print_run, split_names, writable
+from research._util.bounds import split_names
+from research.cli.common import open_home, parse_pairs, prepare_library, print_run, writable
 from research.cli.parser import Commands, add_json_option
 from research.cli.recipe_options import add_folder_option, add_memory_options, add_recipe_options, collections
 from research.cli.watch import answered, watch
@@ -25,23 +26,31 @@ def add(commands: Commands) -> None:
     command = commands.add("run", "research a question", run)
     command.add_argument("question", help=f'e.g. "{EXAMPLE_QUESTION}"')
     command.add_argument(
-        "--preset", metavar="NAME", help='"Quick look", Deep, Academic, "High reliability", or a preset of your own'
+        "--preset",
+        metavar="NAME",
+        help='a preset: "Quick look", Deep, Academic, "High reliability", or a preset of your own',
     )
-    command.add_argument("--framework", help=f"{{frameworks}}; default: {defaults.FRAMEWORK}")
+    command.add_argument("--framework", help=f"one of {{frameworks}}; default: {defaults.FRAMEWORK}")
     command.add_argument("--context", help="context strategy: {contexts}; default: the framework's own")
     command.add_argument(
-        "--set", action="append", default=[], metavar="KEY=VALUE", help="e.g. framework.rounds=5 context.k=3"
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of the framework or the context strategy, e.g. framework.rounds=5 or context.k=3",
     )
     command.add_argument(
         "--follow", metavar="RUN", help="start from the findings of that run; its sources keep their numbers"
     )
     command.add_argument(
-        "--no-ask", action="store_true", help="never ask back: assume the likeliest meaning, and say so in the answer"
+        "--no-ask",
+        action="store_true",
+        help="never ask for clarification: assume the likeliest meaning, and say so in the answer",
     )
     command.add_argument(
         "--plan",
         choices=["approve", "off"],
-        help="approve: first show the plan and what it may take, and wait; `resume` goes on with it or with an edited one",
+        help="approve: show the plan and its estimate, and wait; `resume` continues with this plan or an edited one",
     )
     command.add_argument("--export", metavar="FILE.md", help="write the report to this file")
     command.add_argument("--detach", action="store_true", help="print the run's id and continue in the background")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from research.cli.common import open_home, print_json, writable
-from research.cli.parser import Commands, positive_int
+from research.cli.parser import Commands, add_json_option, positive_int
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def add(commands: Commands) -> None:
         "--limit",
         type=positive_int,
         metavar="N",
-        help=f"the newest N; default: {LISTED}; with --metrics or --format all",
+        help=f"only the newest N runs; default: {LISTED}, or all with --metrics or --format",
     )
     command.add_argument(
         "--metrics", action="store_true", help="print rounds, tool failures and latency of these runs instead"
     )
-    command.add_argument("--json", action="store_true", help="print one JSON array")
+    add_json_option(command, "array")
     command.add_argument(
         "--format",
         choices=("sft", "dpo"),

@@ -24,7 +24,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--from",
         dest="source",
         metavar="FILE",
-        help="with add: the questions of this file; with annotate: the annotations",
+        help="with add: the file with the questions; with annotate: the file with the annotations",
     )
     command.add_argument("--run", metavar="RUN", help="with add: the question of this run")
     command.add_argument(
@@ -35,7 +35,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="with add --run: an expected answer; may be repeated",
     )
     command.add_argument(
-        "--unanswerable", action="store_true", help="with add --run: the sources do not contain the answer"
+        "--unanswerable",
+        action="store_true",
+        help="with add --run: mark the question as one that the sources do not answer",
     )
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from research.cli.common import open_home, print_json
-from research.cli.parser import Commands, positive_int
+from research.cli.parser import Commands, add_json_option, positive_int
 
 
 def add(commands: Commands) -> None:
@@ -16,11 +16,13 @@ def add(commands: Commands) -> None:
         commands.add("verifiers", "the judges of citations, and how often they are right", None)
     )
     action = actions.add("list", "list the judges with what was measured", list_verifiers)
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
     action = actions.add(
         "calibrate", "measure a judge on claims whose verdict is known, and set its thresholds", calibrate
     )
-    action.add_argument("name", help="rules, cross-encoder:PATH_OR_ID, or a model such as openai:NAME")
+    action.add_argument(
+        "name", help="the verifier to measure: rules, cross-encoder:PATH_OR_ID, or a model such as openai:NAME"
+    )
     action.add_argument(
         "--claims",
         nargs="+",
@@ -29,7 +31,7 @@ def add(commands: Commands) -> None:
         help='JSON lines with "claim", "sources" ([{"title", "text"}]) or "text", and "verdict" or "true"',
     )
     action.add_argument("--limit", type=positive_int, metavar="N", help="only the first N claims")
-    action.add_argument("--json", action="store_true", help="print one JSON object")
+    add_json_option(action)
 
 
 def list_verifiers(arguments: argparse.Namespace) -> int:

@@ -52,7 +52,7 @@ def answered(bench: Workbench, view: RunView) -> RunView:
         watch(bench, bench.engine.resume(view.run, text, here=True), view)
     if view.plan_waits:
         how = f"resume {view.run} --reply yes, or resume {view.run} --plan FILE with an edited plan"
-        print(f"go on with: {how}", file=sys.stderr)
+        print(f"continue with: {how}", file=sys.stderr)
     elif view.status == "waiting_input":
         print(f"reply with: resume {view.run} --reply TEXT", file=sys.stderr)
     return view

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         type=positive_int,
         default=DEFAULT_RUNS,
         metavar="N",
-        help=f"at most N at once; default: {DEFAULT_RUNS}",
+        help=f"run at most N at once; default: {DEFAULT_RUNS}",
     )
 
 

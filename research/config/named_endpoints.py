@@ -180,9 +180,7 @@ def entry_of(name: str, value: Any, source: str) -> Entry:
         raise ConfigError(f"{source}: endpoint {name!r}: unknown kind {entry.kind!r}; known: {', '.join(presets())}")
     for field in ("context", "requests_per_minute", "tokens_per_minute", "timeout_s"):
         if not 0 <= getattr(entry, field) < 1e12:
-            raise ConfigError(
-                f"{source}: endpoint {name!r}: {field} {getattr(entry, field)}; a number from 0 is accepted"
-            )
+            raise ConfigError(f"{source}: endpoint {name!r}: {field} {getattr(entry, field)}; expected 0 or more")
     return entry
 
 
@@ -194,7 +192,7 @@ def check_name(name: str, source: str = "") -> None:
             f"{start}endpoint {name[:60]!r}: a name has up to 40 lowercase letters, digits, dots, hyphens and underscores"
         )
     if name not in BY_SETTINGS and name in plugins.provider.names():
-        raise ConfigError(f"{start}endpoint {name!r}: that is a kind of model; choose another name")
+        raise ConfigError(f"{start}endpoint {name!r}: that name is taken by a model provider; choose another")
 
 
 def collect(

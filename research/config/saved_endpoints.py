@@ -47,7 +47,9 @@ def add(settings: Settings, name: str, entry: Entry, key: str = "", *, replace: 
     if known and known.origin == "saved" and not replace:
         raise ConfigError(f"endpoint {name!r} exists; remove it first, or choose another name")
     if entry.key_variable and settings.user:
-        raise ConfigError(f"endpoint {name!r}: with a login, an endpoint of a user reads no variable; enter the key")
+        raise ConfigError(
+            f"endpoint {name!r}: where users sign in, a user's endpoint cannot read environment variables; enter the key"
+        )
     key = key.strip()
     table = _table(entry)
     # The check that reads the file, so that nothing unreadable is saved.

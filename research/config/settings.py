@@ -23,6 +23,7 @@ from pydantic_settings import (
 )
 
 from research import defaults
+from research._util.bounds import split_names
 from research._util.http import host_of
 from research._util.paths import resolved
 from research.config import named_endpoints
@@ -228,7 +229,7 @@ class Settings(BaseSettings):
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
         """Return the hosts in `allow_hosts`."""
-        return _parts(self.allow_hosts)
+        return split_names(self.allow_hosts)
 
     def origin(self, field: str) -> Origin:
         """Return the source of a field's value."""
@@ -254,7 +255,7 @@ class Settings(BaseSettings):
             return False
         if full.is_relative_to(self.home.resolve()):
             return True
-        allowed = [resolved(Path(each)) for each in _parts(self.allow_folders)]
+        allowed = [resolved(Path(each)) for each in split_names(self.allow_folders)]
         return not full.is_relative_to(self.root) and any(full.is_relative_to(each) for each in allowed)
 
     def why_not_loaded(self, name: str) -> str:
@@ -263,7 +264,7 @@ class Settings(BaseSettings):
         Without login they may load any.  The reason does not reveal whether a folder exists.
         """
         kind, _, model = name.partition(":")
-        if not self.user or kind not in LOADED or model in (*LOADED[kind], *_parts(self.allow_models)):
+        if not self.user or kind not in LOADED or model in (*LOADED[kind], *split_names(self.allow_models)):
             return ""
         if (model.startswith("~") or Path(model).is_absolute()) and self.may_read(Path(model)):
             return ""
@@ -479,11 +480,6 @@ def _mismatched(values: Mapping[str, Any], origins: Mapping[str, Origin], entrie
 def _refused(settings: Settings, field: str, origin: Origin | None) -> bool:
     """Return whether the field is a saved model that the user may not load."""
     return origin == "saved" and bool(settings.why_not_loaded(getattr(settings, field)))
-
-
-def _parts(text: str) -> tuple[str, ...]:
-    """Return the parts of a list written with commas."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _source(origin: Origin | None) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from research.engine.rate_limit import named_numbers
+from research._util.bounds import named_numbers
 from research.errors import ConfigError, RunPaused
 from research.events.events import Asked, Event, Rejected, Replied
 from research.events.recipe import provider_of
@@ -87,17 +87,7 @@ class Use(Struct, frozen=True):
 
 def parse_caps(text: str) -> dict[str, float]:
     """Return the caps by name, from text such as `runs_per_day=50,usd_per_day=5` or `none`.  Raises `ConfigError`."""
-    found: dict[str, float] = {}
-    text = "" if text.strip() == "none" else text
-    for part, name, value in named_numbers(text):
-        if name not in WORDS:
-            raise ConfigError(f"{SETTING}: unknown cap {name!r}; known: {', '.join(WORDS)}")
-        if name in found:
-            raise ConfigError(f"{SETTING}: {name} is given twice; keep one")
-        if not 0 <= value < float("inf"):
-            raise ConfigError(f"{SETTING}: {part!r}: write NAME=NUMBER, where NUMBER is 0 or more")
-        found[name] = value
-    return found
+    return named_numbers("" if text.strip() == "none" else text, SETTING, WORDS)
 
 
 class Caps:

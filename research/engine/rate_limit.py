@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from msgspec import Struct
 
 from research import plugins
-from research.errors import ConfigError
+from research._util.bounds import named_numbers
 from research.store import Leases
 
 SETTING = "WORKBENCH_RATE_LIMITS"
@@ -23,34 +22,12 @@ class Rate(Struct, frozen=True):
     """Whether all users of the workbench share it; otherwise it is the user's own."""
 
 
-def named_numbers(text: str) -> Iterator[tuple[str, str, float]]:
-    """Yield each part of a text such as `openai=60,anthropic=30`, its name, and its number or NaN."""
-    for part in filter(None, (each.strip() for each in text.split(","))):
-        name, _, number = (each.strip() for each in part.partition("="))
-        try:
-            yield part, name, float(number)
-        except ValueError:
-            yield part, name, math.nan
-
-
 def parse_rates(text: str, known: Collection[str] = ()) -> dict[str, float]:
     """Return the requests per minute by kind of model or endpoint, from text such as `openai=60,anthropic=30`.
 
     `known`: the names that are accepted; empty: the kinds of models.  Raises `ConfigError`.
     """
-    found: dict[str, float] = {}
-    kinds = known or plugins.provider.names()
-    for part, kind, rate in named_numbers(text):
-        if kind not in kinds:
-            raise ConfigError(f"{SETTING}: unknown kind of model {kind!r}; known: {', '.join(kinds)}")
-        if kind in found:
-            raise ConfigError(f"{SETTING}: {kind} has two limits; keep one")
-        if not 0 < rate < float("inf"):
-            raise ConfigError(
-                f"{SETTING}: {part!r}: write KIND=NUMBER, where NUMBER is the requests per minute, above 0"
-            )
-        found[kind] = rate
-    return found
+    return named_numbers(text, SETTING, known or plugins.provider.names(), positive=True)
 
 
 class RateLimiter:

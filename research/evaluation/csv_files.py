@@ -85,6 +85,6 @@ def _value(where: str, name: str, cell: str) -> Any:
             raise ConfigError(f"{where}: {name} {cell!r} is not a number; write it as 1234.5") from None
     if name == "answerable":
         if cell.lower() not in _TRUTH:
-            raise ConfigError(f"{where}: answerable {cell!r}: true or false is accepted")
+            raise ConfigError(f"{where}: answerable {cell!r}: expected true or false")
         return _TRUTH[cell.lower()]
     return cell

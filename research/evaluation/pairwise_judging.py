@@ -7,7 +7,6 @@ the four aspects have fixed, equal weights, and each pair is judged in both orde
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Sequence
 from statistics import fmean
@@ -16,15 +15,16 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
+from research import prompts
 from research._util import decoding
 from research._util.decoding import unfenced
 from research._util.egress import Egress
 from research.errors import ConfigError, ProviderError
 from research.events.recipe import provider_of
 from research.models import bounded
-from research.models.traits import Priced
+from research.models.traits import cost
 from research.text import clip
-from research.types import Message, Model, Request, Usage
+from research.types import Message, Model, Request
 
 ASPECTS: Final = ("comprehensiveness", "insight", "instruction_following", "readability")
 SHOWN = 60_000
@@ -123,26 +123,18 @@ def _points(judge: Model, question: str, reports: Sequence[str], held: Egress) -
                 raise
             time.sleep(min(error.retry_after_s or 2.0**attempt, 60.0))
             continue
-        cost = price(judge, reply.usage) if reply.usage else None
-        spent = None if spent is None or cost is None else spent + cost
+        paid = cost(judge, reply.usage) if reply.usage else None
+        spent = None if spent is None or paid is None else spent + paid
         verdict = _read(reply.text)
         if verdict is not None:
             return verdict, spent
     return None, spent
 
 
-def price(model: Model, usage: Usage) -> float | None:
-    """Return the cost in US dollars; None if the price is unknown."""
-    if usage.cost_usd is None and isinstance(model, Priced):
-        return model.price(usage)
-    return usage.cost_usd
-
-
 def messages(question: str, reports: Sequence[str]) -> tuple[Message, ...]:
     """Return the request for one pair of reports.  A report cannot contain the fence that ends its quotation."""
     shown = [clip(report, SHOWN) for report in reports]
-    # The text cannot contain its own digest.
-    fence = "=====" + hashlib.sha256(repr((question, shown)).encode("utf-8", "replace")).hexdigest()[:24] + "====="
+    fence = prompts.fence(repr((question, shown)))
     parts = [f"Question:\n{fence}\n{question}\n{fence}"]
     parts += [
         f"{name} report:\n{fence}\n{text}\n{fence}" for name, text in zip(("First", "Second"), shown, strict=True)

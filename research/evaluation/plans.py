@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from research._util import decoding
 from research.errors import ConfigError
 from research.evaluation.corpus import Corpus
-from research.evaluation.pairwise_judging import checked_judge, price
+from research.evaluation.pairwise_judging import checked_judge
 from research.evaluation.questions import Question
 from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Mark, Records, Row
+from research.models.traits import cost
 from research.store import KeyValue
 from research.store.saved import readable
 from research.types import Usage
@@ -93,7 +94,7 @@ def check(bench: Workbench, plan: Plan) -> None:
     if len({each.key for each in plan.candidates}) < len(names) or not names:
         raise ConfigError(f"recipes {', '.join(names) or 'none'}: give at least one, and each only once")
     if not 1 <= plan.trials <= MOST_TRIALS:
-        raise ConfigError(f"trials {plan.trials}: 1 to {MOST_TRIALS} are accepted")
+        raise ConfigError(f"trials {plan.trials}: expected 1 to {MOST_TRIALS}")
     if len({each.recipe.budget for each in plan.candidates}) > 1:
         raise ConfigError("the recipes of an evaluation share one budget; give all of them the same")
     worlds = {(each.recipe.world, each.recipe.world_new) for each in plan.candidates}
@@ -111,7 +112,7 @@ def check(bench: Workbench, plan: Plan) -> None:
     models = [plan.judge] if plan.judge else []
     models += [name for each in plan.candidates for name in (each.recipe.model, *each.recipe.roles.values())]
     for name in dict.fromkeys(models):
-        if price(bench.model(name), Usage(1_000, 1_000)) is None:
+        if cost(bench.model(name), Usage(1_000, 1_000)) is None:
             raise ConfigError(f"the price of {name} is unknown, so the cost cannot be capped; leave out the cap")
 
 

@@ -72,29 +72,32 @@ def oracles() -> tuple[str, ...]:
 
 
 def candidate(bench: Workbench, text: str, **common: Any) -> Candidate:
-    """Parse a recipe; `common` holds the arguments that all recipes share.  Raises `ConfigError` that quotes the text.
+    """Parse a recipe; `common` holds the arguments that all recipes share.  Raises `ConfigError` that quotes the text."""
+    arguments = {**common, **parsed(text)}
+    if arguments.get("tools") is None:
+        arguments["tools"] = defaults.TOOLS  # without those of tables, so that results of a recipe stay comparable
+    try:
+        return Candidate(text, bench.recipe(ask=False, **arguments))
+    except MustChoose:
+        raise
+    except ConfigError as error:
+        raise ConfigError(f"--recipe {text}: {error}") from error
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Return the arguments of `Workbench.recipe` that the text of a recipe names.  Raises `ConfigError` that quotes it.
 
     Options follow a name after a colon, separated by commas: `NAME:first=1,second=2/full`.  The name of the model may
     contain slashes and colons.
     """
     if given := command_of(text):
-        first, second, model = "", "", ""
-        framework, options = given
-    else:
-        first, second, model = (*text.split("/", 2), "", "")[:3]
-        framework, options = _options("framework", first, text)
+        return {"framework": given[0], "options": given[1]}
+    first, second, model = (*text.split("/", 2), "", "")[:3]
+    framework, options = _options("framework", first, text)
     context, more = _options("context", second, text)
-    arguments = {**common, "options": {**options, **more}}
-    if arguments.get("tools") is None:
-        arguments["tools"] = defaults.TOOLS  # without those of tables, so that results of a recipe stay comparable
-    if model:
-        arguments["model"] = model
-    try:
-        return Candidate(text, bench.recipe(framework=framework, context=context or None, ask=False, **arguments))
-    except MustChoose:
-        raise
-    except ConfigError as error:
-        raise ConfigError(f"--recipe {text}: {error}") from error
+    return {"framework": framework, "context": context or None, "options": {**options, **more}} | (
+        {"model": model} if model else {}
+    )
 
 
 def _options(side: str, words: str, text: str) -> tuple[str, dict[str, str]]:

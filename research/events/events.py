@@ -380,7 +380,7 @@ def decode(line: bytes | str) -> Event:
     try:
         return _decoder.decode(json_without_nul(line.encode() if isinstance(line, str) else line))
     except RecursionError:
-        raise ConfigError("not an event of a run: too many objects within objects") from None
+        raise ConfigError("not an event of a run: objects are nested too deeply") from None
     except (msgspec.DecodeError, UnicodeError) as error:
         # It quotes the input, which may be long.
         raise ConfigError(clip(f"not an event of a run: {error}", 300)) from error

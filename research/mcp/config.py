@@ -103,7 +103,7 @@ def read(path: Path) -> dict[str, Server]:
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(f'{path} cannot be read as JSON: {error}; write {{"mcpServers": {{…}}}}') from error
     if not isinstance(content, dict) or set(content) != {"mcpServers"} or not isinstance(content["mcpServers"], dict):
-        raise ConfigError(f'{path}: one object with the key "mcpServers" is accepted: {{"mcpServers": {{"NAME": …}}}}')
+        raise ConfigError(f'{path}: expected one object with the key "mcpServers": {{"mcpServers": {{"NAME": …}}}}')
     return {name: _server(path, name, entry) for name, entry in content["mcpServers"].items()}
 
 
@@ -114,13 +114,13 @@ def launch(path: Path, name: str, server: Server, environment: Mapping[str, str]
     def substituted(text: str, where: str) -> str:
         def value(match: re.Match[str]) -> str:
             if match[1] not in environment:
-                raise ConfigError(f"{path}: server {name!r}, {where}: the environment has no variable {match[1]}")
+                raise ConfigError(f"{path}: server {name!r}, {where}: environment variable {match[1]} is not set")
             used.append(environment[match[1]])
             return environment[match[1]]
 
         if "${" in _VARIABLE.sub("", text):
             raise ConfigError(
-                f"{path}: server {name!r}, {where}: write a variable as ${{NAME}}; other forms are not known"
+                f"{path}: server {name!r}, {where}: write variables as ${{NAME}}; other forms are not supported"
             )
         result = _VARIABLE.sub(value, text)
         if "\0" in result or any("\ud800" <= character <= "\udfff" for character in result):
@@ -177,7 +177,7 @@ def _server(path: Path, name: str, entry: Any) -> Server:
         raise ConfigError(f"{where}: give either a command or a url, each with its own keys; accepted: {_ACCEPTED}")
     for key in server.env:
         if not key or "=" in key or "\0" in key:
-            raise ConfigError(f"{where}: env {key!r} is not a valid name of a variable")
+            raise ConfigError(f"{where}: env {key!r} is not a valid variable name")
     return server
 
 

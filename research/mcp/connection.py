@@ -173,7 +173,7 @@ class Connection:
                 raise ToolError(
                     say(
                         "MCP server {name} has ended {starts} times within {starts_within_s:g} s "
-                        "and is not started again for a while; try something else",
+                        "and will not be restarted for a while; try something else",
                         name=self.name,
                         starts=STARTS,
                         starts_within_s=STARTS_WITHIN_S,

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
+from research._util import connections
 from research._util.http import retry_after
 from research.errors import ProviderError
 from research.models.endpoint import Endpoint
@@ -73,6 +74,26 @@ _KEY = re.compile(
 )
 """A key refused with 400."""
 _FILTERED = re.compile(r"content_filter|content_policy|moderation|flagged", re.IGNORECASE)
+
+
+def lost(error: BaseException, endpoint: Endpoint, url: str, begun: float | None = None) -> ProviderError:
+    """Return the error for a request to the url, sent at `begun`, that failed below HTTP; None: one that no model answers."""
+    import httpx2
+
+    host = urlsplit(url).netloc
+    if isinstance(error, httpx2.TimeoutException):
+        return connections.late(host, error, endpoint.name)
+    why, at_work = connections.cause(error), begun is not None and connections.may_go_on(begun)
+    if refused := connections.refusal(error):
+        return ProviderError(f"{url} cannot be used: {refused}; change {endpoint.url_name}")
+    if isinstance(error, httpx2.UnsupportedProtocol):
+        return ProviderError(f"cannot reach {url}: {why}")
+    if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+        return ProviderError(
+            f"cannot reach {url} ({why}): check that the server runs and that {endpoint.url_name} is correct",
+            retryable=True,  # a restarting server is unreachable for a moment
+        )
+    return ProviderError(f"the connection to {host} was lost ({why})", retryable=True, at_work=at_work)
 
 
 class RequestRejected(ProviderError):

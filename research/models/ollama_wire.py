@@ -18,7 +18,7 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import assembly
 from research.models.endpoint import Endpoint
-from research.models.failures import BadGeneration, NoTools, problem_in
+from research.models.failures import BadGeneration, NoTools, lost, problem_in
 from research.models.heard import unseen
 from research.models.lines import bounded, lines
 from research.models.lines import counted as counted_lines
@@ -86,9 +86,7 @@ class Server:
                         raise self._failure(500, msgspec.json.encode({"error": line.error}))
                     yield line
         except httpx2.RequestError as error:
-            lost = self._lost(error)
-            lost.at_work = lost.at_work or connections.may_go_on(begun)
-            raise lost from error
+            raise lost(error, self._endpoint, self.url, begun) from error
 
     def ask(self, path: str, kind: type[T], posted: dict[str, Any] | None = None) -> T:
         """Get the path, or post to it, and return the answer.  Raises `ProviderError`."""
@@ -102,7 +100,7 @@ class Server:
                     raise self._failure(response.status_code, body)
                 return self._decoded(body, kind)
         except httpx2.RequestError as error:
-            raise self._lost(error) from error
+            raise lost(error, self._endpoint, self.url) from error
 
     def _decoded(self, body: bytes, kind: type[T]) -> T:
         try:
@@ -143,22 +141,6 @@ class Server:
                 f"{self.url} refused the key ({status}): set {self._endpoint.key_name}.  It said: {said}"
             )
         return ProviderError(f"{self.url} answered {status}: {said}", retryable=status in (408, 429) or status >= 500)
-
-    def _lost(self, error: httpx2.RequestError) -> ProviderError:
-        import httpx2
-
-        if refused := connections.refusal(error):
-            return ProviderError(f"{self.url} cannot be used: {refused}; change {self._endpoint.url_name}")
-        why = connections.cause(error)
-        if isinstance(error, httpx2.TimeoutException):
-            return connections.late(self.url, error, self._endpoint.name)
-        if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
-            return ProviderError(
-                f"cannot reach {self.url} ({why}): check that Ollama runs there and that {self._endpoint.url_name} is "
-                "correct",
-                retryable=True,
-            )
-        return ProviderError(f"the connection to {self.url} was lost ({why})", retryable=True)
 
 
 class Facts(Struct):

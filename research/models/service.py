@@ -24,7 +24,7 @@ from research._util.redaction import is_secret, key_pattern, redact_in_logs
 from research.errors import ProviderError
 from research.models import aws_frames, lines, sdk
 from research.models.endpoint import Endpoint
-from research.models.failures import Judge, problem_in
+from research.models.failures import Judge, lost, problem_in
 
 if TYPE_CHECKING:
     import httpx2
@@ -143,9 +143,9 @@ class Service:
             # Without the SDK's error, which quotes the service, perhaps a key.
             raise failure from None
         except self._failures.connection as error:
-            raise self._lost(error.__cause__ or error, begun) from error
+            raise lost(error.__cause__ or error, self._endpoint, self.url, begun) from error
         except httpx2.RequestError as error:
-            raise self._lost(error, begun) from error
+            raise lost(error, self._endpoint, self.url, begun) from error
 
     def _coming(self, response: httpx2.Response, whole: str) -> Iterator[str]:
         """Yield the data of each event.  The body tells whether it is a stream: gateways send wrong content types."""
@@ -177,25 +177,6 @@ class Service:
 
     def _bounded(self, response: httpx2.Response) -> Iterator[bytes]:
         return lines.bounded(response.iter_bytes(), self.host)
-
-    def _lost(self, error: BaseException, begun: float) -> ProviderError:
-        """Return the error for a request sent then that failed below HTTP."""
-        import httpx2
-
-        if isinstance(error, httpx2.TimeoutException):
-            return connections.late(self.host, error, self._endpoint.name)
-        why, at_work = connections.cause(error), connections.may_go_on(begun)
-        setting = self._endpoint.url_name
-        if refused := connections.refusal(error):
-            return ProviderError(f"{self.url} cannot be used: {refused}; change {setting}")
-        if isinstance(error, httpx2.UnsupportedProtocol):
-            return ProviderError(f"cannot reach {self.url}: {why}")
-        if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
-            return ProviderError(
-                f"cannot reach {self.url} ({why}): check that the server runs and that {setting} is correct",
-                retryable=True,  # a restarting server is unreachable for a moment
-            )
-        return ProviderError(f"the connection to {self.host} was lost ({why})", retryable=True, at_work=at_work)
 
 
 class _NoReply(Exception):

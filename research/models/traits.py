@@ -23,6 +23,13 @@ class Priced(Protocol):
         """Return the price of a call with that usage in US dollars; None if it is unknown."""
 
 
+def cost(model: object, usage: Usage) -> float | None:
+    """Return what a call cost in US dollars: as the service said, else by the model's price; None if it is unknown."""
+    if usage.cost_usd is None and isinstance(model, Priced):
+        return model.price(usage)
+    return usage.cost_usd
+
+
 @runtime_checkable
 class Windowed(Protocol):
     """A model whose context window may be known."""

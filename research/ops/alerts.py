@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
 
-from research.errors import ConfigError
+from research._util.bounds import named_numbers
 from research.ops.metrics import Metrics
 
 SETTING: Final = "WORKBENCH_ALERTS"
@@ -31,19 +30,7 @@ class Alert(Struct, frozen=True):
 
 def parse(text: str) -> dict[str, float]:
     """Return the thresholds by metric, from text such as `tool_failures=0.05,seconds=4`.  Raises `ConfigError`."""
-    found: dict[str, float] = {}
-    for part in filter(None, (each.strip() for each in text.split(","))):
-        name, _, number = (each.strip() for each in part.partition("="))
-        if name not in MEASURES:
-            raise ConfigError(f"{SETTING}: unknown metric {name!r}; known: {', '.join(MEASURES)}")
-        try:
-            threshold = float(number)
-        except ValueError:
-            threshold = math.nan
-        if not 0 <= threshold < math.inf:
-            raise ConfigError(f"{SETTING}: {part!r}: write METRIC=NUMBER, where NUMBER is 0 or more")
-        found[name] = threshold
-    return found
+    return named_numbers(text, SETTING, MEASURES)
 
 
 def alerts(metrics: Metrics, thresholds: Mapping[str, float]) -> list[Alert]:

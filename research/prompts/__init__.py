@@ -47,6 +47,11 @@ def escape(text: str) -> str:
     return _TAG.sub("&lt;", text)
 
 
+def fence(text: str) -> str:
+    """Return a line to put before and after a text that it cannot contain: no text contains its own digest."""
+    return f"====={hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:12]}====="
+
+
 def today() -> str:
     """Return the date as prompts state it."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()

@@ -227,7 +227,7 @@ class Gateway:
         if path not in PATHS or request.method != "POST":
             accepted = ", ".join(f"POST /v1/{each}" for each in PATHS)
             raise Refused(
-                404, "not_found", f"{request.method} {request.url.path}: accepted are {accepted} and GET /v1/models"
+                404, "not_found", f"{request.method} {request.url.path}: expected {accepted} or GET /v1/models"
             )
         asking, upstream = self._read(PATHS[path], body, endpoint)
         retried = request.headers.get("x-stainless-retry-count", "0") not in ("", "0")
@@ -320,11 +320,9 @@ class Gateway:
         with suppress(ValueError):
             if address_of(host).is_loopback:
                 if "origin" in request.headers:
-                    raise Refused(403, "forbidden", "pages of websites cannot use the gateway without a token")
+                    raise Refused(403, "forbidden", "web pages cannot use a gateway without a token")
                 return
-        raise Refused(
-            403, "forbidden", f"host {host!r}: the gateway without a token answers to loopback addresses only"
-        )
+        raise Refused(403, "forbidden", f"host {host!r}: a gateway without a token answers only at loopback addresses")
 
 
 class _Answered(Struct, frozen=True):

@@ -195,7 +195,7 @@ class Desk:
         try:
             deque(engine.resume(run.id, here=True).events(), 0)
         except ConfigError as error:  # e.g. a user has ended it
-            _log.warning("run %s is left as it is: %s", run.id, error)
+            _log.warning("run %s was not changed: %s", run.id, error)
 
     def pause(self, run: RecordedRun) -> None:
         """Pause a run because the gateway stops; its conversation's next request resumes it."""

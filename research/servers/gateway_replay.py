@@ -40,7 +40,7 @@ class RecordedUpstream:
         self._calls = list(_recorded(events))
         if not self._calls:
             raise ConfigError(
-                f"recorded:{run_id}: the run has no answer that the gateway recorded; name a run that it did"
+                f"recorded:{run_id}: this run has no replies recorded by the gateway; name a run that has"
             )
 
     def price(self, model: str, usage: Usage) -> float | None:

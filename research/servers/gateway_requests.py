@@ -65,11 +65,11 @@ def read(api: Api, raw: bytes) -> Asking:
         raise ConfigError(f"the body is not JSON: {error}") from None
     field = LISTS[api]
     if not isinstance(body, dict) or not isinstance(body.get("model"), str) or not body["model"]:
-        raise ConfigError("the body is not an object with a model; it needs a field 'model' with a name")
+        raise ConfigError("expected a JSON object with the name of a model in the field 'model'")
     given = body.get(field, [])
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     if not isinstance(items, list):
-        raise ConfigError(f"the field {field!r} is not a list of messages")
+        raise ConfigError(f"the field {field!r} must be a list of messages")
     head = {name: value for name, value in body.items() if name != field or isinstance(given, str)}
     kept = [] if isinstance(given, str) else items
     messages, failed = _MESSAGES[api](body, [item for item in items if isinstance(item, dict)])

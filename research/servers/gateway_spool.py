@@ -104,7 +104,7 @@ class Spool:
                 self.blocked = str(error)
                 time.sleep(RETRY_S)
             except ConfigError as error:  # a user has ended the run meanwhile
-                _log.warning("events of run %s stay in %s: %s", events[0].run, self._path, error)
+                _log.warning("events of run %s remain in %s: %s", events[0].run, self._path, error)
                 return
             else:
                 self.blocked = ""
@@ -141,7 +141,7 @@ def recover(folder: Path, store: Store) -> Iterator[str]:
                 yield run_id
             path.unlink()
         except ConfigError as error:
-            _log.warning("%s is left as it is: %s", path, error)
+            _log.warning("%s was not changed: %s", path, error)
         finally:
             os.close(file)
 

@@ -85,12 +85,12 @@ class HttpUpstream:
         """Raises `ConfigError` for an endpoint that cannot take these requests."""
         if endpoint.kind in ("bedrock", "vertex"):
             raise ConfigError(
-                f"endpoint {endpoint.name!r} is of kind {endpoint.kind}, whose requests have another form; the gateway "
-                "passes on to openai, azure, anthropic and ollama"
+                f"endpoint {endpoint.name!r} is of kind {endpoint.kind}, which has another request format; the gateway "
+                "forwards to openai, azure, anthropic and ollama"
             )
         if endpoint.allow_hosts is not None:
             raise ConfigError(
-                f"endpoint {endpoint.name!r} belongs to a signed-in user; the gateway serves none of these"
+                f"endpoint {endpoint.name!r} belongs to a signed-in user; the gateway serves only endpoints of the team"
             )
         check_key(endpoint.secret, endpoint.key_name)
         self.name, self._endpoint, self._client = endpoint.name, endpoint, client

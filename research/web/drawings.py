@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from research.text import table_row
+
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
@@ -81,9 +83,9 @@ def chart(root: _Element) -> Iterator[str]:
     heads = [" ".join(each.get("tx", [])) for each in series]
     figures = [each.get("val") or each.get("yVal") or [] for each in series]
     if series:
-        yield f"| | {' | '.join(heads)} |"
+        yield table_row(["", *heads])
     for row in zip_longest(names, *figures, fillvalue=""):
-        yield f"| {' | '.join(row)} |"
+        yield table_row(row)
     # The charts of Office 2016, such as a waterfall, keep their data apart from the rows.
     yield from filter(None, (" ".join((each.text or "").split()) for each in root.iter("{*}pt") if not len(each)))
 

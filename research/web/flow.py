@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from research.text import table_row
 from research.web import pictures
 from research.web.pictures import name_of
 
@@ -125,7 +126,7 @@ class _Walk:
         if not around.margin:
             self._count(sum(walk.pictures for walk, _ in walks))
         if any(cells):
-            self._add(f"| {' | '.join(cell.replace('|', '¦') for cell in cells)} |", around)
+            self._add(table_row(cells), around)
 
     def _count(self, more: int) -> None:
         """Add pictures to the latest block; those before the first block count for the first."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from research.text import one_line
+from research.text import one_line, table_lines
 from research.web import linked_pdf, readers, spans
 from research.web.packages import BROKEN
 from research.web.readers import FileText, UnreadableFile
@@ -123,14 +123,8 @@ def _link(element: HtmlElement, inside: str) -> str:
 
 
 def _table(element: HtmlElement, depth: int) -> str:
-    rows = []
-    for row in element.iter("tr"):
-        cells = [one_line("".join(_markdown(cell, depth))).replace("|", "/") for cell in row.iter("td", "th")]
-        if cells:
-            rows.append(f"| {' | '.join(cells)} |")
-    if rows:
-        rows.insert(1, "|" + " --- |" * (rows[0].count("|") - 1))
-    return "\n".join(rows)
+    rows = [[one_line("".join(_markdown(cell, depth))) for cell in row.iter("td", "th")] for row in element.iter("tr")]
+    return "\n".join(table_lines([row for row in rows if row]))
 
 
 def _spaced(text: str) -> str:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from research.text import table_lines
 from research.web import drawings, grid, locators
 from research.web.locators import Part
 from research.web.packages import BROKEN, Package
@@ -208,8 +209,7 @@ class _Reader:
         name = f"table {len(self.tables) + 1}"
         found = grid.table([[cell or None for cell in row] for row in rows], f"{place} › {name}" if place else name)
         self.tables += [found] if found else []
-        lines = [f"| {' | '.join(row)} |" for row in rows]
-        return "\n".join([*lines[:1], "|" + " --- |" * len(rows[0]), *lines[1:]]) if rows else ""
+        return "\n".join(table_lines(rows))
 
     def _cells(self, row: _Element) -> Iterator[str]:
         """Yield the texts of a row; a merged cell is repeated in its columns."""

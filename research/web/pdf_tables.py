@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from research.text import table_lines
 from research.web import grid
 from research.web.table import Table
 
@@ -128,5 +129,4 @@ def _placed(text: str, rows: Rows) -> str | None:
     before, after = around[0].rstrip(" "), around[1].lstrip(" ")
     if (before and before[-1] != "\n") or (after and after[0] != "\n"):
         return None
-    lines = [f"| {' | '.join(cell.replace('|', '¦') for cell in row)} |" for row in rows]
-    return "\n".join([before.rstrip("\n"), "", lines[0], "|" + " --- |" * len(rows[0]), *lines[1:], after]).lstrip("\n")
+    return "\n".join([before.rstrip("\n"), "", *table_lines(rows), after]).lstrip("\n")

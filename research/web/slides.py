@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from research.text import table_row
 from research.web import drawings, grid, locators
 from research.web.drawings import A, R, paragraphs
 from research.web.locators import Part
@@ -99,7 +100,7 @@ class _Deck:
 
     def _table(self, element: _Element, place: str) -> Iterator[str]:
         rows = [[" ".join(paragraphs(cell)) or None for cell in row.iter(f"{A}tc")] for row in element.iter(f"{A}tr")]
-        yield from (f"| {' | '.join(cell or '' for cell in row)} |" for row in rows)
+        yield from (table_row(cell or "" for cell in row) for row in rows)
         if found := grid.table(rows, f"{place} › table {self._counted[place] + 1}"):
             self._counted[place] += 1
             self.tables.append(found)

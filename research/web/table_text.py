@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from research.text import table_lines, table_row
 from research.web.table import MAX_CELL, Cell, Column, Table, letters
 
 SHOWN_ROWS, SHOWN_CHARACTERS = 2_000, 200_000
@@ -46,11 +47,10 @@ def _lines(table: Table) -> Iterator[str]:
     yield f"Table of {total:,} rows with the columns {', '.join(map(described, table.columns))}"
     yield from table.notes
     yield ""
-    yield f"| row | {' | '.join(map(_head, table.columns))} |"
-    yield "|" + " --- |" * (len(table.columns) + 1)
+    yield from table_lines([["row", *map(_head, table.columns)]])
     room = SHOWN_CHARACTERS
     for shown, (number, row) in enumerate(zip(table.numbers, table.rows, strict=True)):
-        line = f"| {number} | {' | '.join(cell.replace('|', '¦') for cell in map(written, row, table.columns))} |"
+        line = table_row([str(number), *map(written, row, table.columns)])
         room -= len(line)
         if shown == SHOWN_ROWS or room < 0:
             yield f"\n{total - shown:,} more rows are not shown here"

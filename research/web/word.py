@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from research.text import table_lines
 from research.web import drawings, grid, locators
 from research.web.table import Table
 from research.web.word_lists import Lists
@@ -248,7 +249,7 @@ class _Reader:
             return "; ".join(", ".join(filter(None, row)) for row in rows)
         found = grid.table([[cell or None for cell in row] for row in rows], f"table {len(self.tables) + 1}")
         self.tables += [found] if found else []
-        return "\n".join(_rows(rows))
+        return "\n".join(table_lines(rows))
 
     def _cells(self, row: _Element, above: Sequence[str]) -> list[str]:
         """Return the texts of a row; a merged cell is repeated, so that each row and column is complete."""
@@ -310,10 +311,3 @@ def _heading(style: str) -> str:
     """Return the markdown prefix for Word's styles `Title` and `Heading 1` to `Heading 6`, else ""."""
     level = "1" if style == "Title" else style.removeprefix("Heading ")
     return "#" * int(level) + " " if level in tuple("123456") else ""
-
-
-def _rows(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    for number, cells in enumerate(rows):
-        yield f"| {' | '.join(cells)} |"
-        if number == 0:
-            yield "|" + " --- |" * len(cells)

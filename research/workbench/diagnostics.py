@@ -80,9 +80,9 @@ def _home(bench: Workbench) -> Iterator[Check]:
         yield Check("home", "ok", f"{home}, {free.f_bavail * free.f_frsize / 1e9:.1f} GB free")
         yield Check("runs", "ok", f"{len(bench.store.runs(limit=1_000_000)):,} saved")
     except (OSError, WorkbenchError) as error:
-        yield Check("home", "broken", f"{home}: {error}; name another folder with WORKBENCH_HOME")
+        yield Check("home", "broken", f"{home}: {error}; choose another folder with WORKBENCH_HOME")
     for name, each in health.check(bench).checks.items():
-        yield Check(f"health {name}", "ok" if each.status == "ok" else "broken", each.text or "well")
+        yield Check(f"health {name}", "ok" if each.status == "ok" else "broken", each.text or "ok")
 
 
 def installed() -> list[Entry]:
@@ -116,10 +116,10 @@ def examine_settings(bench: Workbench) -> Iterator[Check]:
     """Check the file saved by the settings page, and report the values in it that have no effect."""
     settings, path = bench.settings, bench.settings.home / SAVED_FILE
     if not path.exists():
-        yield Check("settings", "off", f"none saved on the settings page; {path} would hold them")
+        yield Check("settings", "off", f"nothing was saved on the settings page, in {path}")
         return
     saved = [variable(field) for field in Settings.model_fields if settings.origin(field) == "saved"]
-    yield Check("settings", "ok", f"{path} sets {', '.join(saved) or 'nothing that counts'}")
+    yield Check("settings", "ok", f"{path} sets {', '.join(saved) or 'nothing that is in effect'}")
     for field in sorted(settings.withheld):
         if field in ("embedder", "verifier"):
             why = "users may not load this model; WORKBENCH_ALLOW_MODELS lists those they may"
@@ -127,15 +127,15 @@ def examine_settings(bench: Workbench) -> Iterator[Check]:
             why = "the key it would go with is set elsewhere"
         else:
             why = "entered for another address"
-        yield Check("settings", "broken", f"{variable(field)} in {path.name} does not count: {why}")
+        yield Check("settings", "broken", f"{variable(field)} in {path.name} is ignored: {why}")
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        yield Check("settings", "broken", f"others may read {path}, which may hold keys: chmod 600 it")
+        yield Check("settings", "broken", f"other users can read {path}, which may contain keys; run: chmod 600 {path}")
 
 
 def _library(bench: Workbench) -> Iterator[Check]:
     collections = bench.library.collections()
     if not collections:
-        yield Check("library", "off", "not indexed yet; `python -m research library prepare` does it, or the first run")
+        yield Check("library", "off", "not indexed yet; the first run does it, or `python -m research library prepare`")
     for info in collections:
         vectors = f"{info.vectors:,} of {info.passages:,} vectors"
         skipped = f", {info.unreadable:,} files not read; `library list --json` names them" if info.unreadable else ""
@@ -148,7 +148,7 @@ def encoder(bench: Workbench) -> Check:
         shape = bench.embedder.encode(["a test"]).shape
         return Check("encoder", "ok", f"{bench.settings.embedder}, {shape[1]} dimensions")
     except WorkbenchError as error:
-        return Check("encoder", "broken", f"{error}; WORKBENCH_EMBEDDER names another one")
+        return Check("encoder", "broken", f"{error}; choose another with WORKBENCH_EMBEDDER")
 
 
 def judges(bench: Workbench) -> Iterator[Check]:
@@ -184,7 +184,7 @@ def verifier(bench: Workbench, name: str, text: str = "") -> Check:
     try:
         (found,) = verifier_registry.open_verifier(bench, name).verify([Pair("It is a test.", ("This is a test.",))])
     except WorkbenchError as error:
-        return Check(f"judge {name}", "broken", f"{error}; WORKBENCH_VERIFIER names another one")
+        return Check(f"judge {name}", "broken", f"{error}; choose another with WORKBENCH_VERIFIER")
     return Check(f"judge {name}", "ok" if found.probability is not None else "broken", found.reason or text)
 
 
@@ -220,7 +220,7 @@ def _services(bench: Workbench) -> Iterator[Check]:
     for entry in plugins.searcher.all():
         field = entry.needs
         if not field:
-            yield Check(entry.id, "ok", "needs no key; not tried, to keep its allowance for you")
+            yield Check(entry.id, "ok", "needs no key; not tested, to save its quota")
             continue
         yield service(bench, entry.id)
 
@@ -294,7 +294,7 @@ def examine_models(bench: Workbench) -> Iterator[Check]:
             day = time.strftime("%Y-%m-%d", time.localtime(found.at))
             yield Check(f"{name} test", "ok" if found.ok else "broken", f"{day}: {found.line()}")
         elif name not in BY_SETTINGS:
-            yield Check(f"{name} test", "off", f"never done; python -m research endpoints test {name}")
+            yield Check(f"{name} test", "off", f"not tested yet; run: python -m research endpoints test {name}")
     kind = settings.model.partition(":")[0]
     if kind not in (*BY_SETTINGS, *known) and provider_of(kind).written_by != "rules":
         yield connect(bench, settings.model)
@@ -317,7 +317,9 @@ def connect(bench: Workbench, name: str, *, ask: bool = False) -> Check:
             if listed:
                 some = f", e.g. {', '.join(models[:3])}" if models else ""
                 return Check(kind, "ok", f"{len(models)} models{some}", tuple(models))
-            return Check(kind, "ok", "not asked: it lists no models" if isinstance(model, Served) else "can be used")
+            return Check(
+                kind, "ok", "not tested: it does not list its models" if isinstance(model, Served) else "can be used"
+            )
         how = _short_question(model)
     except WorkbenchError as error:
         hint = f"; the server has {', '.join(models[:8])}" if models and wanted not in models else ""

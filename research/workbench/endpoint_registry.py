@@ -271,7 +271,7 @@ def _prices(name: str, entry: Entry) -> Prices | None:
         return None
     prices: Prices = _convert(dict(entry.prices), Prices, f"endpoint {name!r}: prices")
     if wrong := [field for field, value in entry.prices.items() if not 0 <= value < float("inf")]:
-        raise ConfigError(f"endpoint {name!r}: the price {wrong[0]} is {entry.prices[wrong[0]]}; 0 or more is accepted")
+        raise ConfigError(f"endpoint {name!r}: the price {wrong[0]} is {entry.prices[wrong[0]]}; expected 0 or more")
     return prices
 
 

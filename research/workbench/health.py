@@ -84,10 +84,10 @@ def _store(benches: Sequence[Workbench]) -> tuple[Check, list[RunRow] | None]:
         except (WorkbenchError, sqlite3.Error) as error:
             _log.warning("health: runs cannot be read: %s", error)
             if n == 0:
-                return Check("degraded", "runs cannot be read; the log says why"), None
+                return Check("degraded", "runs cannot be read; see the log"), None
             unreadable += 1
     if unreadable:
-        return Check("degraded", f"the runs of {unreadable} users cannot be read; the log says why"), found
+        return Check("degraded", f"the runs of {unreadable} users cannot be read; see the log"), found
     return Check("ok"), found
 
 
@@ -96,9 +96,9 @@ def _disk(bench: Workbench) -> Check:
         free = shutil.disk_usage(bench.settings.home).free // _MB
     except OSError as error:
         _log.warning("health: the home folder cannot be read: %s", error)
-        return Check("degraded", "the home folder cannot be read; the log says why")
+        return Check("degraded", "the home folder cannot be read; see the log")
     if free < LOW_MB:
-        return Check("degraded", "little space is left; runs rest while there is none", free)
+        return Check("degraded", "disk space is low; runs pause when there is none left", free)
     return Check("ok", free_mb=free)
 
 

@@ -74,7 +74,7 @@ def decided(host: Host, recipe: Recipe, readers: Sequence[str] = ()) -> Recipe:
     """
     wanted = recipe.egress
     if wanted and wanted not in SCOPES:
-        raise ConfigError(f"egress {wanted!r}: {', '.join(SCOPES)} are accepted")
+        raise ConfigError(f"egress {wanted!r}: expected one of {', '.join(SCOPES)}")
     private, far = private_sources(recipe), far_models(host.settings, recipe, readers, scope=wanted)
     chosen: str = wanted
     if not wanted and private and far:

@@ -24,7 +24,7 @@ from research._util.redaction import mask_keys
 from research.config.named_endpoints import BY_SETTINGS
 from research.errors import ConfigError, WorkbenchError
 from research.models import bounded, tokens
-from research.models.traits import Priced, Served, Windowed
+from research.models.traits import Served, Windowed, cost
 from research.protocols.tagged import read_calls
 from research.text import cell
 from research.types import Completion, Delta, Message, Model, Request, ToolCall, ToolSpec, Usage
@@ -300,7 +300,7 @@ class _Job:
         used = self._called == ["open_box", "open_safe"] and self._word in self._answer
         if not problem and not used:
             problem = self._problem()
-        costs = [self._model.price(each) if isinstance(self._model, Priced) else None for each in self._usage]
+        costs = [cost(self._model, each) for each in self._usage]
         return Trial(
             endpoint=endpoint,
             model=model,

@@ -139,7 +139,7 @@ def _budget(given: object) -> Budget:
         number = isinstance(cap, int | float) and not isinstance(cap, bool) and math.isfinite(cap) and cap > 0
         if cap is not None and not (number and (not whole or cap == int(cap))):
             kind = "a whole number" if whole else "a number"
-            raise ConfigError(f"budget {name}={clip(repr(cap), 80)}: {kind} above 0 is accepted, or None for no cap")
+            raise ConfigError(f"budget {name}={clip(repr(cap), 80)}: expected {kind} above 0, or None for no cap")
         caps[name] = int(cap) if whole and cap is not None else cap
     return Budget(**caps)
 
@@ -185,7 +185,7 @@ def _policy(host: Host, framework: str, context: str | None) -> tuple[plugins.Fr
     strategy = plugins.context.get(context := context or policy.default_context)
     if policy.command and host.settings.user:
         raise ConfigError(
-            f"framework {framework!r} starts programs on this machine; with a login, nobody may choose it"
+            f"framework {framework!r} starts programs on this machine, so it is unavailable where users sign in"
         )
     if context in policy.refuses:
         raise ConfigError(f"framework {framework!r} with context {context!r}: {policy.refuses[context]}")
@@ -215,13 +215,13 @@ def _scope(search: Sequence[str], rest: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if rest.get("mcp"):
         raise ConfigError(
-            "the results of MCP servers cannot be kept to domains or dates; leave out mcp, or allow_domains, deny_domains, "
+            "results of MCP servers cannot be limited to domains or dates; leave out mcp, or allow_domains, deny_domains, "
             "since and until"
         )
     if (scope.since or scope.until) and {LIBRARY, FOLDERS} & set(search):
         raise ConfigError(
-            "documents of the library have no date of publication, so since and until cannot be kept there; search the web "
-            "or use the tool scholar instead, e.g. search web"
+            "documents of the library have no publication date, so since and until cannot limit them; search the web, or "
+            "use the tool scholar instead"
         )
     return dict(zip(names, (scope.allow, scope.deny, scope.since, scope.until), strict=True))
 
@@ -238,7 +238,7 @@ def _as_of(host: Host, rest: Mapping[str, Any]) -> dict[str, str]:
 def _check_memory(remember: str, recall: int) -> None:
     _known("memory policy", remember, REMEMBER)
     if not 0 <= recall <= RECALL_MOST:
-        raise ConfigError(f"recall {recall}: 0 to {RECALL_MOST} entries are accepted")
+        raise ConfigError(f"recall {recall}: expected 0 to {RECALL_MOST} entries")
 
 
 def _check_roles(roles: Iterable[str]) -> None:

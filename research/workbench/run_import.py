@@ -146,14 +146,14 @@ def read_runs(data: bytes) -> list[CheckedRun]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [info for info in archive.infolist() if not info.filename.endswith("/")]
             if not 0 < len(names) <= MAX_RUNS:
-                raise ConfigError(f"the file holds {len(names):,} files; 1 to {MAX_RUNS} runs are accepted")
+                raise ConfigError(f"the ZIP file contains {len(names):,} files; expected 1 to {MAX_RUNS} runs")
             runs, remaining = [], MAX_BYTES
             for info in names:
                 with archive.open(info) as member:
                     body = member.read(remaining + 1)  # the size that the file states may be wrong
                 remaining -= len(body)
                 if remaining < 0:
-                    raise ConfigError(f"the runs of the file are larger than {MAX_BYTES // 1_000_000} MB together")
+                    raise ConfigError(f"the runs in the ZIP file are larger than {MAX_BYTES // 1_000_000} MB together")
                 runs.append(read_run(body))
             return runs
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
@@ -163,9 +163,9 @@ def read_runs(data: bytes) -> list[CheckedRun]:
 def read_run(data: bytes) -> CheckedRun:
     """Return the run in a file of JSON lines.  Raises `ConfigError` that names the line and its error."""
     if len(data) > MAX_BYTES:
-        raise ConfigError(f"the file is larger than {MAX_BYTES // 1_000_000} MB, the most that a run may have")
+        raise ConfigError(f"the run is larger than the limit of {MAX_BYTES // 1_000_000} MB")
     if sum(map(data.count, (b",", b"[", b"{"))) > _MARKS:
-        raise ConfigError(f"the file has more than {_MARKS // 1_000_000} million values, the most that a run may have")
+        raise ConfigError(f"the run has more values than the limit of {_MARKS // 1_000_000} million")
     original: list[Event] = []
     asked: dict[str, set[int]] = {}
     lines = ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
@@ -174,12 +174,12 @@ def read_run(data: bytes) -> CheckedRun:
             event = decode(line)
             _check(event, original, asked)
         except RecursionError:
-            raise ConfigError(f"line {number}: too many objects within objects") from None
+            raise ConfigError(f"line {number}: objects are nested too deeply") from None
         except ConfigError as error:
             raise ConfigError(f"line {number}: {error}") from None
         original.append(event)
     if not original:
-        raise ConfigError("the file is empty; a run as `export --format jsonl` writes it is accepted")
+        raise ConfigError("the file is empty; expected a run from `export --format jsonl`")
     first, *rest = original
     assert isinstance(first, RunStarted)
     recipe, withheld = _harmless(first.recipe)
@@ -325,43 +325,47 @@ def _check(event: Event, before: list[Event], asked: dict[str, set[int]]) -> Non
     """
     if event.seq != len(before):
         raise ConfigError(
-            f"event {_in_words(event.seq)} where {len(before)} is due; a run is a list without gaps, from 0"
+            f"event number {_in_words(event.seq)}; expected {len(before)}: events are numbered from 0, without gaps"
         )
     if isinstance(event, RunStarted) == bool(before):
-        raise ConfigError("a run begins with RunStarted, and has one")
+        raise ConfigError("expected exactly one RunStarted, as the first event")
     if before and event.run != before[0].run:
-        raise ConfigError(f"run {event.run[:80]!r} within run {before[0].run!r}; a file holds one run")
+        raise ConfigError(
+            f"event of run {event.run[:80]!r} within run {before[0].run!r}; expected the events of one run"
+        )
     if not _ID.fullmatch(event.run):
-        raise ConfigError(f"run {event.run[:80]!r}: up to 64 letters, digits, - and _ are accepted as an id")
+        raise ConfigError(f"run {event.run[:80]!r}: expected an id of up to 64 letters, digits, - and _")
     if not _AGENT.fullmatch(event.agent):
-        raise ConfigError(f"agent {event.agent[:80]!r}: a path such as main/researcher-2 is accepted")
+        raise ConfigError(f"agent {event.agent[:80]!r}: expected a path such as main/researcher-2")
     if not 0 <= event.time <= _CALENDAR_S:
         raise ConfigError(f"time {event.time:.6g} is not a date")
     if before and isinstance(before[-1], RunFinished):
-        raise ConfigError("there are events after the end of the run")
+        raise ConfigError("the event follows RunFinished, which ends a run")
     known = asked.setdefault(event.agent, set())
     if len(asked) > _AGENTS:
-        raise ConfigError(f"more than {_AGENTS:,} agents")
+        raise ConfigError(f"the run has more than {_AGENTS:,} agents")
     for own, number in _numbers(event):
         if own and not 0 <= number <= LARGEST:
             raise ConfigError(
-                f"{type(event).__name__} with the number {_in_words(number)}; 0 to {LARGEST:.0e} is accepted"
+                f"{type(event).__name__} contains the number {_in_words(number)}; expected 0 to {LARGEST:.0e}"
             )
         if abs(number) >= 10**_DIGITS:
-            raise ConfigError(f"{type(event).__name__} with {_in_words(number)}; up to {_DIGITS} digits are accepted")
+            raise ConfigError(f"{type(event).__name__} contains {_in_words(number)}; expected at most {_DIGITS} digits")
     match event:
         case RunStarted(question=question):
             if checked_question(question) != question:
-                raise ConfigError("the question begins or ends with space; none of ours does")
+                raise ConfigError("the question begins or ends with a space; no recorded question does")
         case Asked(ask=ask, round=round_, keep=kept):
             if max(ask, round_, kept) > _COUNT:
-                raise ConfigError(f"more than {_COUNT:,} rounds")
+                raise ConfigError(f"the run has more than {_COUNT:,} rounds")
             known.add(ask)
         case Streamed(ask=ask) | Withdrawn(ask=ask) | Rejected(ask=ask) | Replied(ask=ask):
             if ask not in known:
-                raise ConfigError(f"{type(event).__name__} to request {ask} of {event.agent}, which was never made")
+                raise ConfigError(
+                    f"{type(event).__name__} refers to request {ask} of {event.agent}, which was never made"
+                )
         case RunFinished(status=status) if status not in ("completed", "stopped", "failed"):
-            raise ConfigError(f"a run that has ended cannot be {status}")
+            raise ConfigError(f"RunFinished has the status {status!r}; expected completed, stopped or failed")
 
 
 def _numbers(
@@ -372,7 +376,7 @@ def _numbers(
     Raises `ConfigError` for a text, a list or an object beyond its limit; `name` is its field.
     """
     if depth > _DEPTH:
-        raise ConfigError("too many objects within objects")
+        raise ConfigError("objects are nested too deeply")
     if isinstance(value, Struct):
         for field in value.__struct_fields__:
             if field not in ("seq", "time"):  # `_check` checks these itself
@@ -380,12 +384,12 @@ def _numbers(
                 yield from _numbers(getattr(value, field), depth + 1, foreign, few, field)
     elif isinstance(value, dict | list | tuple):
         if len(value) > _ITEMS:
-            raise ConfigError(f"{name} with {len(value):,} values; at most {_ITEMS:,} are accepted")
+            raise ConfigError(f"{name} has {len(value):,} values; at most {_ITEMS:,} are accepted")
         foreign = foreign or isinstance(value, dict)
         for each in (*value, *value.values()) if isinstance(value, dict) else value:
             yield from _numbers(each, depth + 1, foreign, limit, name)
     elif isinstance(value, str):
         if len(value) > limit:
-            raise ConfigError(f"{name} with {len(value):,} characters; at most {limit:,} are accepted")
+            raise ConfigError(f"{name} has {len(value):,} characters; at most {limit:,} are accepted")
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield not foreign, value

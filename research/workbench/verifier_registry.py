@@ -91,8 +91,8 @@ def samples(paths: Sequence[Path]) -> list[Sample]:
     found = []
     for path in paths:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            lines = path.read_bytes().splitlines()  # as bytes: JSON strings may contain other line breaks
+        except OSError as error:
             raise ConfigError(f"claims file {path} cannot be read: {error}") from error
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -102,7 +102,7 @@ def samples(paths: Sequence[Path]) -> list[Sample]:
                     why = f"lacks {error}" if isinstance(error, KeyError) else str(error)
                     raise ConfigError(f"claims file {path}, line {number}: {why}") from error
     if not found:
-        raise ConfigError("no claims to measure a verifier by; give files with --claims")
+        raise ConfigError("there are no claims to measure the verifier with; give files of claims with --claims")
     return found
 
 
@@ -110,7 +110,7 @@ def _sample(row: dict[str, Any]) -> Sample:
     if "true" in row:
         true = row["true"]
         if not isinstance(true, bool):
-            raise ValueError(f"`true` is {true!r}; true or false is accepted")
+            raise ValueError(f"field 'true' is {true!r}; expected true or false")
     else:
         verdict = str(row["verdict"] if "verdict" in row else row["label"]).lower()
         if verdict not in (*TRUE, *FALSE):

@@ -71,10 +71,13 @@ def test_the_compared_runs_run_at_the_same_time(bench: Workbench) -> None:
     assert [bench.store.run(run).status for run in comparison.runs] == ["stopped", "stopped"]
 
 
-def test_a_model_name_may_contain_slashes_and_the_worst_status_is_the_exit_status(cli: Cli, tmp_path: Path) -> None:
+def test_a_recipe_has_options_and_a_model_name_with_slashes_and_the_worst_status_is_the_exit_status(
+    cli: Cli, tmp_path: Path
+) -> None:
     good, bad = play(tmp_path / "good.jsonl", SEARCH, ANSWER), play(tmp_path / "bad.jsonl", SEARCH)
-    done = cli(JAPAN, "--recipe", f"react/full/{good}", "--recipe", f"react//{bad}", "--json")
+    done = cli(JAPAN, "--recipe", f"react:rounds=5/full/{good}", "--recipe", f"react//{bad}", "--json")
     assert [run["recipe"]["model"] for run in done.json["runs"]] == [good, bad]
+    assert done.json["runs"][0]["recipe"]["framework_options"] == {"rounds": 5}
     assert [run["status"] for run in done.json["runs"]] == ["completed", "failed"]
     assert done.status == 1
 

@@ -79,7 +79,7 @@ def test_presets_are_listed_and_added_by_name(run: Cli) -> None:
         (("add", "work", "https://x.example", "--kind", "nonsense"), "unknown kind 'nonsense'; known: openai"),
         (("add", "work", "https://x.example", "--price", "input=cheap"), "--price"),
         (("add", "work", "https://x.example", "--quirk", "temperatur=false"), "temperatur"),
-        (("add", "gguf", "https://x.example"), "a kind of model"),
+        (("add", "gguf", "https://x.example"), "taken by a model provider"),
         (("test", "nonsense"), "known: "),
         (("test", "groq"), "set GROQ_API_KEY"),
         (("remove", "nonsense"), "nonsense"),

@@ -189,7 +189,7 @@ def test_a_limit_of_the_endpoints_openai_and_anthropic_can_be_listed(
         ("{", "not valid JSON"),
         ("/no/such/file.toml", "cannot be read"),
         ('{"Work": {}}', "lowercase"),
-        ('{"gguf": {}}', "a kind of model"),
+        ('{"gguf": {}}', "taken by a model provider"),
         ('{"work": {"adress": "x"}}', "adress"),
         ('{"work": {"kind": "opnai"}}', "unknown kind 'opnai'; known: openai, "),
         ('{"work": {"context": -1}}', "context"),
@@ -319,7 +319,7 @@ def test_a_users_endpoint_has_no_key_of_the_server_and_reaches_no_private_host(
     monkeypatch.setenv("DATABASE_PASSWORD", CANARY)
     alice = users.settings_for(settings, ALICE)
     assert key_of(alice, "groq") == CANARY  # the administrator's endpoint serves all users
-    with pytest.raises(ConfigError, match="reads no variable"):
+    with pytest.raises(ConfigError, match="cannot read environment variables"):
         endpoint_registry.add(alice, "mine", Entry(url="https://x.example", key_variable="DATABASE_PASSWORD"))
     # With prices of her own she would pass the caps of the server.
     free = endpoint_registry.add(alice, "mine", Entry(kind="groq", prices={"input": 0, "output": 0}))
@@ -360,6 +360,6 @@ def test_the_limits_of_an_endpoint_and_of_the_administrator_both_apply(
     assert round(turn("work:m", 6000)) == 6  # seconds that 6,000 tokens take at 60,000 a minute
     assert [round(turn("openai:m", 10)) for _ in range(2)] == [0, 10]
     assert turn("extractive", 10) == 0
-    with pytest.raises(ConfigError, match="unknown kind of model 'wrok'; known: .*work"):
+    with pytest.raises(ConfigError, match="unknown name 'wrok'; known: .*work"):
         monkeypatch.setenv("WORKBENCH_RATE_LIMITS", "wrok=60")
         Workbench(load(home=settings.home))._turns()

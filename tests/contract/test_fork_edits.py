@@ -178,10 +178,10 @@ def test_edits_that_the_model_would_not_read_are_refused_with_the_reason(bench: 
     count = len(bench.store.runs())
     for view, round, edits, reason in (
         (react, 3, {"report": "x"}, "shows the model no report"),
-        (react, 3, {"main-9-9": "x"}, "no call 'main-9-9' in rounds 1 to 3; can be edited: main-3-1"),
+        (react, 3, {"main-9-9": "x"}, "no call 'main-9-9' in rounds 1 to 3; calls that can be edited: main-3-1"),
         (react, 1, {"main-2-1": "x"}, "no call 'main-2-1' in rounds 1 to 1"),
         (react, 3, {"main-1-1": " \n"}, "is empty"),
-        (react, 3, {"main-1-1": "x" * 50_001}, "accepted: at most 50,000"),
+        (react, 3, {"main-1-1": "x" * 50_001}, "at most 50,000 are accepted"),
         (
             windowed,
             3,

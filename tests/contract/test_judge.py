@@ -535,10 +535,10 @@ def test_claims_files_of_every_form_are_read(tmp_path: Path) -> None:
     file = tmp_path / "claims.jsonl"
     rows = [
         {"claim": "a", "sources": [{"title": "T", "text": "x"}, {"text": "y"}], "verdict": "supported"},
-        {"claim": "b", "text": "x", "true": False},
+        {"claim": "b", "text": "x\u2028y", "true": False},
         {"claim": "c", "text": ["x", "y"], "label": "partially_supported"},
     ]
-    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    file.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
     found = verifier_registry.samples([file])
     assert [each.true for each in found] == [True, False, False]
     assert found[0].pair.passages == ("T\nx", "\ny")

@@ -182,5 +182,5 @@ def test_the_command_line_searches_all_and_can_be_told_what(cli: Cli, tmp_path: 
     assert "collection 'plan' is not in the library; known: factbook, " in wrong.err
     shutil.rmtree(tmp_path / "plans")
     gone = cli("run", "What is the zorgon of the plans?", "--no-ask", "--model", "extractive")
-    assert "plans does not exist; what was indexed of it is searched" in gone.err
+    assert "plans does not exist; not read again, so its earlier index is searched" in gone.err
     assert "Plansville" in gone.out

@@ -69,7 +69,7 @@ def word() -> bytes:
     document.add_heading("Exports", 2)
     document.add_paragraph("Aircraft come first. 飞机")
     table = document.add_table(rows=2, cols=2)
-    for cell, text in zip(table._cells, ["Year", "Billion", "2024", "1,045"], strict=True):
+    for cell, text in zip(table._cells, ["Year | est.", "Billion", "2024", "1,045"], strict=True):
         cell.text = text
     document.add_paragraph("After the table.")
     written = io.BytesIO()
@@ -81,7 +81,7 @@ WORD = """## Exports
 
 Aircraft come first. 飞机
 
-| Year | Billion |
+| Year ¦ est. | Billion |
 | --- | --- |
 | 2024 | 1,045 |
 

@@ -145,7 +145,7 @@ def test_a_recipe_says_what_it_cannot_keep_and_its_hash_changes_only_with_limits
     assert not {"allow_domains", "deny_domains", "since", "until"} & bench.recipe().fields.keys()
     limited = bench.recipe(allow_domains=["https://www.OECD.org"], search=["duckduckgo"], since="2024")
     assert (limited.allow_domains, limited.since) == (("oecd.org",), "2024-01-01")
-    with pytest.raises(research.ConfigError, match="have no date of publication, so since and until cannot be kept"):
+    with pytest.raises(research.ConfigError, match="have no publication date, so since and until cannot limit them"):
         bench.recipe(since="2024")
     with pytest.raises(research.ConfigError, match=r"'a/b': write a host such as example.org"):
         bench.recipe(deny_domains=["a/b"])

@@ -158,7 +158,7 @@ def test_the_options_of_the_tutorial_framework_are_checked(desk: Desk) -> None:
     Tutorial(FRAMEWORK).save(desk.folder)
     done = desk.give("run", JAPAN, "--framework", "iter_retgen", "--set", "framework.rounds=11")
     assert done.returncode == 2
-    assert "a whole number from 1 to 10 is accepted" in done.stderr
+    assert "expected a whole number from 1 to 10" in done.stderr
 
 
 @pytest.mark.slow

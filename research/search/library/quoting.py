@@ -12,7 +12,7 @@ from urllib.parse import quote
 from research.sandbox.sql import SqlResult, Used, Value
 from research.search.library.catalogue import FACTBOOK_URL, TableEntry
 from research.search.library.comparisons import address
-from research.text import clip
+from research.text import clip, table_lines, table_row
 from research.types import Passage
 from research.web.locators import told
 from research.web.table import Table, located
@@ -99,10 +99,7 @@ def _fragment(place: str, cells: str, sql: str) -> str:
 
 
 def _result(result: SqlResult) -> Iterator[str]:
-    yield f"| {' | '.join(map(_cell, result.columns))} |"
-    yield "|" + " --- |" * len(result.columns)
-    for row in result.rows[:_RESULT_ROWS]:
-        yield f"| {' | '.join(map(_cell, row))} |"
+    yield from table_lines([[*map(_cell, row)] for row in (result.columns, *result.rows[:_RESULT_ROWS])])
     left = len(result.rows) - _RESULT_ROWS
     if left > 0 or result.cut:
         yield f"{max(left, 0):,} more rows are not shown"
@@ -111,12 +108,11 @@ def _result(result: SqlResult) -> Iterator[str]:
 def _used(table: Table, positions: Sequence[int], kept: Sequence[int]) -> Iterator[str]:
     columns = [table.columns[at] for at in positions]
     heads = [f"{each.name} ({each.unit})" if each.unit else each.name for each in columns]
-    yield f"| row | {' | '.join(map(_cell, heads))} |"
-    yield "|" + " --- |" * (len(columns) + 1)
+    yield from table_lines([["row", *map(_cell, heads)]])
     room = _CHARACTERS
     for shown, at in enumerate(kept):
         cells = (written(table.rows[at][i], column) for i, column in zip(positions, columns, strict=True))
-        line = f"| {table.numbers[at]} | {' | '.join(map(_cell, cells))} |"
+        line = table_row([str(table.numbers[at]), *map(_cell, cells)])
         room -= len(line)
         if shown == _USED_ROWS or room < 0:
             yield f"{len(kept) - shown:,} more rows were used"
@@ -134,4 +130,4 @@ def _cell(value: Value) -> str:
         if abs(value) >= 10_000 or isinstance(value, float)
         else str(value)
     )
-    return clip(" ".join(text.replace("|", "¦").split()), _CELL)
+    return clip(" ".join(text.split()), _CELL)
