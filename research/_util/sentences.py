@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.text import has_cjk
+from research.text import STOP_WORDS, has_cjk
 
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
@@ -24,6 +24,12 @@ _LISTED = re.compile(r"^\d+[.)]\s|: ")
 """Matches the start of an item of a list, and what follows a label."""
 _BROKEN = 30
 """Least length of a line that may have been broken to fit a page."""
+_FULL = 0.9
+"""Least share of the longest line that one fills with the word behind it: letters are of different widths."""
+_NUMBERED = re.compile(r"^\(?\d{1,2}(?:\.\d{1,2}){0,3}[.)]?\s+(?=\D)")
+"""Matches the number of a heading or of an item."""
+_HEADING = 10
+"""Most words of a heading, or Chinese characters by two."""
 
 
 def sentences(text: str) -> list[str]:
@@ -64,15 +70,44 @@ def unwrapped(lines: Sequence[str]) -> list[str]:
     """Return the lines with those joined that were broken to fit a page.
 
     A broken line is long, does not end like a sentence or a label, and the next begins with a small letter, a figure,
-    or a word that did not fit; list items and labels are never joined on.
+    or a word that did not fit, or it ends in a word such as `for`; list items and labels are never joined on.
     """
     width, found, last = max(map(len, lines), default=0), list[str](), ""
     for line in lines:
-        full = len(last) + len(line.partition(" ")[0]) >= width
-        goes_on = line[:1].islower() or (line[:1].isdigit() or full) and not _LISTED.search(line) and line[:1].isalnum()
+        full = len(last) + len(line.partition(" ")[0]) >= _FULL * width
+        ends = last[last.rfind(" ") + 1 :]
+        hangs = ends in STOP_WORDS and not line.startswith(("|", "-", "#"))
+        listed = _LISTED.search(line) or not line[:1].isalnum()
+        goes_on = line[:1].islower() or hangs or ((line[:1].isdigit() or full) and not listed)
         if goes_on and len(last) >= _BROKEN and not _WHOLE.search(last):
             found[-1] += f" {line}"
         else:
             found.append(line)
         last = line
     return found
+
+
+def with_headings(lines: Sequence[str]) -> list[str]:
+    """Return the lines, with a `#` before those that stand above prose like a heading and are not marked as one.
+
+    A heading is short, and has a number before it or no stop behind it; longer prose without a number follows.
+
+    >>> with_headings(["2. Annual leave", "Everybody has 27 days of leave a year."])[0]
+    '# 2. Annual leave'
+    """
+    found, below = list[str](), ""
+    for line in reversed(lines):
+        found.append(f"# {line}" if _heads(line, below) else line)
+        below = line or below
+    return found[::-1]
+
+
+def _heads(line: str, below: str) -> bool:
+    text = _NUMBERED.sub("", line)
+    numbered = text != line
+    words = len(text) / 2 if has_cjk(text) else len(text.split())
+    named = text[:1].isupper() or has_cjk(text[:1])
+    if not named or words > _HEADING or re.search(r"\d|[:：|,，;；]", text) or (_STOP.search(text) and not numbered):
+        return False
+    prose = _STOP.search(below) and below[:1].isalnum() and not _NUMBERED.match(below)
+    return bool(prose) and len(below) > len(line)

@@ -890,3 +890,56 @@ def test_a_query_for_another_day_does_not_confirm_a_count(tmp_path: Path) -> Non
     passages = tool(sql="SELECT COUNT(*) AS n FROM yard WHERE substr(arrived, 1, 10) > '2024-03-01'").passages
     for when, status in (("after 1", "calculated"), ("after 2", "unverified"), ("before 1", "unverified")):
         assert verdict(f"yard.csv {when} March 2024 has 3 rows [1].", passages)[0] == status
+
+
+CREW = """name,role,branch,start date,salary (GBP)
+Helen Ashdown,Surgeon,Wendover,2009-04-01,78500
+Martin Okoro,Surgeon,Wendover,2013-09-01,71200
+Susan Reeve,Surgeon,Tring,2015-01-15,69800
+Owen Blake,Nurse,Tring,2021-05-03,31200
+Kelly Marsh,Nurse,Wendover,2017-11-06,33600
+Jodie Farrell,Receptionist,Tring,2019-08-12,27400
+"""
+TAKINGS = """month,branch,service,income (GBP)
+2025-07,Wendover,Surgery,9100.11
+2025-07,Tring,Drugs,12200.22
+2025-08,Wendover,Surgery,8800.33
+2025-08,Tring,Surgery,11900.44
+2025-10,Tring,Drugs,50.5
+"""
+
+
+@pytest.fixture
+def practice(tmp_path: Path) -> Path:
+    return written(tmp_path / "practice", {"staff.csv": CREW, "takings.csv": TAKINGS})
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which branch earned the most?", "Tring"),
+        ("How much did we take in the third quarter?", "42,001.1 GBP"),
+        ("Which service brought in the most in Tring?", "Drugs"),
+        ("Who are the three best paid people?", "Helen Ashdown"),
+        ("three highest salaries", "Helen Ashdown"),
+        ("How much did we take in July?", "21,300.33 GBP"),
+    ],
+)
+def test_a_list_of_people_is_only_asked_about_them_and_what_is_asked_for_is_shown_and_checked(
+    bench: Workbench, own_library: Path, practice: Path, question: str, said: str
+) -> None:
+    view = asked(bench, practice, question)
+    assert view.outcome == "answered", view.answer
+    assert said in view.answer
+    assert "Owen Blake" not in view.answer
+    assert not view.uncited
+    assert view.citations[0].status == "calculated" or "quarter" in question, view.citations
+
+
+def test_of_a_long_ranking_as_many_rows_as_are_asked_for_are_shown_and_cited(
+    bench: Workbench, own_library: Path, practice: Path
+) -> None:
+    view = asked(bench, practice, "Who are the five best paid people?")
+    rows = [line for line in view.answer.splitlines() if line.startswith("| ") and "[1]" in line]
+    assert len(rows) == 5
+    assert not view.uncited

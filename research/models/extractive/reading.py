@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from research.models.extractive.asked import options
+from research.models.extractive.evidence import Fact
 from research.models.extractive.followup import lost
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.passages import Page, Wanted, alike, keys
@@ -29,6 +30,8 @@ _CLOSE = 0.01
 """Probability from which a sentence is shown as the closest passage."""
 _QUOTED = 3
 """Most sentences to quote."""
+_PASSAGE = 4
+"""Most sentences of the passage that comes nearest to a question without a certain answer."""
 _TIMED = ("year", "date", "number")
 """Kinds of answers that are figures."""
 _BESIDE = 1.0
@@ -50,7 +53,10 @@ _COMPLEMENT = re.compile(
 
 
 def read(prose: Prose) -> Reading | None:
-    """Return the answer from the chosen documents; None if they are about something else."""
+    """Return the answer from the chosen documents; None if they are about something else.
+
+    Of the user's own documents, what comes nearest is shown however near it is.
+    """
     wanted = prose.wanted
     unknown = [name for name in prose.names if not any(_holds(page, name, prose) for page in prose.pages)]
     if wanted.share(frozenset[str]().union(*map(keys, unknown))) >= _STRANGE:
@@ -58,7 +64,7 @@ def read(prose: Prose) -> Reading | None:
     kind = kind_of(wanted.text)
     scorer = Scorer(wanted, prose.known, kind)
     ranked = scorer.scored(_ways([page for page in prose.pages if page.lines], prose))
-    if not ranked or ranked[0].probability < _CLOSE:
+    if not ranked or (ranked[0].probability < _CLOSE and not prose.own):
         return None
     fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
     chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
@@ -86,11 +92,16 @@ def read(prose: Prose) -> Reading | None:
     rivals = {said.things for said in best if said.things and first.own <= said.own}
     clear = rivals == {scorer.things(first.fact.line, first.page, firm=True)}
     one = stated and clear and len(first.things) == 1 and wanted.asked <= first.own and not options(wanted.text)
+    quotes = [said.fact for said in best]
+    if not stated and prose.own:
+        quotes = [*_passage(first), *(fact for fact in quotes if fact not in _passage(first))][:_PASSAGE]
+    elif first.beside and first.beside not in quotes:
+        quotes.insert(1, first.beside)
     quoted = {said.page.n for said in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
     order = [page.n for page in prose.chosen if page.n in others][: CITED - len(quoted)]
     return Reading(
-        best=tuple(said.fact for said in best),
+        best=tuple(quotes),
         others=tuple(others[n] for n in order),
         span=_span(first, kind, prose, named=one) if stated else "",
         unknown=tuple(unknown),
@@ -220,10 +231,22 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
     return said.things[0] if named and said.things[0] in clause and not (kind == "name" and figures) else ""
 
 
+def _passage(said: Sentence) -> list[Fact]:
+    """Return the section of a sentence, or of a long one the sentences next to it: they may say what it does not."""
+    lines = _lines_of(said)
+    at = lines.index(said.fact)
+    return lines if len(lines) <= _PASSAGE else lines[max(0, at - 1) : at + 2]
+
+
+def _lines_of(said: Sentence) -> list[Fact]:
+    """Return the lines of the section of a sentence, without its heading."""
+    lines = said.page.lines
+    at = lines.index(said.fact)
+    heads = [-1, *(n for n, fact in enumerate(lines) if fact.line.startswith("#")), len(lines)]
+    return list(lines[max(n for n in heads if n <= at) + 1 : min(n for n in heads if n > at)])
+
+
 def _section(best: Sequence[Sentence]) -> list[Sentence]:
     """Return those sentences that are in the same section as the first, in the order of the document."""
-    lines = best[0].page.lines
-    at = lines.index(best[0].fact)
-    heads = [0, *(n for n, fact in enumerate(lines) if fact.line.startswith("#")), len(lines)]
-    section = lines[max(n for n in heads if n <= at) : min(n for n in heads if n > at)]
+    section = _lines_of(best[0])
     return sorted((said for said in best if said.fact in section), key=lambda said: section.index(said.fact))

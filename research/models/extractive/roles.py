@@ -45,7 +45,7 @@ def _act(messages: Sequence[Message]) -> Iterator[str]:
     """Yield the next step or the answer, after the whole report if the framework keeps one."""
     items = _solved(Evidence(messages), messages)
     _, evidence, verdict = next((item for item in items if item.verdict.actions), items[0])
-    if verdict.doubt or _unclear(verdict):
+    if verdict.doubt or (_unclear(verdict) and not evidence.own):
         yield f"<answer>{_answer(evidence, verdict) if verdict.doubt else _CLARIFY[language_of(evidence.question)]}</answer>"
         return
     yield _thoughts(evidence, verdict) if verdict.actions else _done(evidence)

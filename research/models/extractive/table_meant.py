@@ -58,11 +58,14 @@ PART_OF = re.compile(
     re.I,
 )
 """What asks for a share of rows, if they are what stands behind it: `what percentage of the orders`."""
+_BEFORE = "in|at|on|of|for|from|by|during|since|to"
 MOST_OF = re.compile(
-    r"\b(?:most|fewest|least|(?:highest|largest|greatest|lowest|smallest) number of)\s+(?P<what>[^\W\d_].*)|"
+    r"\b(?:most|fewest|least|(?:highest|largest|greatest|lowest|smallest) number of)\s+"
+    rf"(?!(?:{_BEFORE})\b)(?P<what>[^\W\d_].*)|"
     r"(?:[的下有]|^)(?P<zh>[^\W\d_的下有哪]{1,6}?)(?:数量|数|量)?最[多少]",
     re.I,
 )
+MOST_ALONE = re.compile(rf"\b(?:most|least)\b(?=\s+(?:{_BEFORE})\b|\W*$)", re.I)
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
 _ALIKE = 0.7
 """Least cosine of a word and the name of a column whose members it means; `car` and `fuel` have .47."""
@@ -252,14 +255,14 @@ class Meant:
                 return None, -1.0
         if offered and ranked:
             return offered[0], 0.4
-        return None, 0.0
+        return (self.key() if ranked and said.count_of(self.text) > 1 else None), 0.0  # `three highest salaries`
 
     def asked_for(self) -> PColumn | None:
         """Return the column of text that is named right behind `which`, `what` or `list`."""
         match = _ATTRIBUTE.search(self.text)
         if match is None and said.WHO.search(self.text):
-            persons = _persons(self.table)
-            return persons[0] if len(persons) == 1 else None
+            named = _persons(self.table)
+            return named[0] if len(named) == 1 else None
         match = match or _OPENING.search(self.text)
         behind = next((each for each in match.groups() if each), "") if match else ""
         words, texts = words_of(behind), [each for each in self.table.of_type("text") if not says_whether(each)]

@@ -8,7 +8,7 @@ from research.models.extractive import table_words as said
 from research.models.extractive.similarity import cosine
 from research.models.extractive.table_columns import NEAR, best, same, words_of
 from research.models.extractive.table_degrees import measured
-from research.models.extractive.table_meant import COUNTED, Meant, counting
+from research.models.extractive.table_meant import COUNTED, MOST_ALONE, Meant, counting
 from research.models.extractive.table_nouns import quantity
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import means
@@ -55,6 +55,8 @@ class Measured(Meant):
         if said.GROWTH.search(self.text) and len(columns) == 1 and all(map(said.calculates, words)):
             return columns[0], 0.5  # `which region grew fastest` of a table with one figure
         found_best = best(words, columns, self._beside(words))
+        if found_best is None and group and len(columns) == 1 and MOST_ALONE.search(self.unlimited):
+            return columns[0], 0.5  # `which service brought in the most`
         return (found_best.column, found_best.score) if found_best else (None, 0.0)
 
     def _of_years(self, words: Sequence[str]) -> tuple[PColumn | None, float]:

@@ -29,6 +29,7 @@ from research.models.extractive.table_meant import COUNTED, GROUPED
 from research.models.extractive.table_measure import Measured
 from research.models.extractive.table_nouns import PRICE_OF_ONE, added, figures, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
+from research.models.extractive.table_synonyms import named_alike, people
 from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.table_words import Limit
 from research.models.extractive.times import Period, month_of, periods
@@ -111,13 +112,35 @@ def planned(question: str, tables: tuple[PTable, ...]) -> Plan | Doubt | None:
         for each in read
         if isinstance(each, Doubt) or spoken <= _said(question, each.table.columns) | _chosen(question, each)
     ]
-    plans = sorted((each for each in read if isinstance(each, Plan)), key=lambda plan: (bool(plan.unread), -plan.score))
+    plans = sorted(
+        (each for each in read if isinstance(each, Plan)),
+        key=lambda plan: (bool(plan.unread), of_people(question, plan), -plan.score),
+    )
     if not plans or plans[0].unread:
         return next((each for each in read if isinstance(each, Doubt)), plans[0] if len(plans) == 1 else None)
-    equal = [each for each in plans if plans[0].score - each.score < 0.15 and not each.unread]
+    alike = [each for each in plans if not each.unread and of_people(question, each) == of_people(question, plans[0])]
+    equal = [each for each in alike if plans[0].score - each.score < 0.15]
     if len(equal) > 1:
         return Doubt(tuple(each.table.file for each in equal))
     return plans[0]
+
+
+def of_people(question: str, plan: Plan) -> bool:
+    """Return whether a table has a person in each row, and the question names neither people nor what it says of them."""
+    named = [each for each in plan.table.of_type("text") if plan.table.unique(each) and _of_persons(each)]
+    if not named or plan.filters or said.WHO.search(question):
+        return False
+    asked, measure = words_of(question), plan.measure.words if plan.measure else ()
+    return not any(people(word) or any(same(word, own) or named_alike(word, own) for own in measure) for word in asked)
+
+
+def _of_persons(column: PColumn) -> bool:
+    """Return whether the cells of a column are names of people, which most tables call `Name` or by a word for people."""
+    called = all(word in ("name", "姓名", "full", "first", "last") or people(word) for word in column.words)
+    named = [
+        each for each in column.values if re.fullmatch(r"[A-Z][\w'’-]+(?: [A-Z][\w'’.-]*)+|[\u4e00-\u9fff]{2,4}", each)
+    ]
+    return called and 2 * len(named) > len(column.values)
 
 
 def _said(question: str, columns: Sequence[PColumn]) -> set[str]:

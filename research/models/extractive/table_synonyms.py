@@ -9,7 +9,7 @@ SYNONYMS = tuple(
     frozenset(line.split())
     for line in (
         "revenue income sales turnover takings earn 销售额 营业额 营收 收入",
-        "salary pay wage earnings payroll compensation 工资 薪资 薪水 月薪 年薪",
+        "salary pay paid wage earnings payroll compensation 工资 薪资 薪水 月薪 年薪",
         "price cost charge fee 价格 单价 费用",
         "cost expense expenditure spending outlay 成本 支出 花费 开支",
         "person people employee staff worker member headcount 员工 人员 职工 雇员",
@@ -51,6 +51,11 @@ def people(*words: str) -> bool:
 def means(word: str, own: str) -> bool:
     """Return whether a word names what a word of a column does: `people` and `headcount`."""
     return same(word, own) or synonymous(word, own) or (cosine(word, own) >= EQUAL and not apart(word, own))
+
+
+def named_alike(word: str, other: str) -> bool:
+    """Return whether two words as they are written name the same: `wage` and `salary`."""
+    return any(word in group and other in group for group in SYNONYMS)
 
 
 def synonymous(word: str, other: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from research._util.amounts import plain, rounded
 from research.models.extractive.table_columns import Filter, is_flag
 from research.models.extractive.table_plan import Plan
@@ -34,7 +36,7 @@ _WORDS = {
         "top": "**{name}** has {which} {what}{where}: **{value}** [{n}].",
         "nth": "**{name}** is number {rank} by {what}{where}: **{value}** [{n}].",
         "tied": "**{name}** share {which} {what}{where}: **{value}** [{n}].",
-        "tops": "By {what}{where}, {which} {k}: {rows} [{n}].",
+        "tops": "{which} {what}{where}: {rows} [{n}].",
         "groups": "{what}{where}, for each {group}: {rows} [{n}].",
         "next": "Next by {what}: {rows} [{n}].",
         "one": "The {what}{where} is **{value}** [{n}].",
@@ -158,6 +160,8 @@ def tabular(found: TableAnswer, language: str, question: str) -> list[str]:
     key = "read" if plan.operation in ("lookup", "list") else "used"
     head = said.head()
     paragraphs = [*head, w[key].format(cells=cells)]
+    if plan.operation == "rank" and plan.many > 1:
+        rows = replace(rows, rows=rows.rows[: said.shown()])
     told = (plan.operation == "list" and len(rows.columns) == 1) or (
         plan.operation == "rank" and len(rows.rows) <= _TOLD
     )
@@ -165,7 +169,7 @@ def tabular(found: TableAnswer, language: str, question: str) -> list[str]:
         alone = plan.operation == "rank" and not (plan.filters or plan.periods or plan.limits)
         more = plan.group.different if alone and plan.group else 0
         part = w["first"].format(k=len(rows.rows), all=more) if more > len(rows.rows) else ""
-        paragraphs.append(f"### {w['table']}{part}\n\n" + "\n".join(said.table()))
+        paragraphs.append(f"### {w['table']}{part}\n\n" + "\n".join(said.table(rows.rows)))
     return paragraphs
 
 
@@ -187,14 +191,21 @@ class _Sentences:
         }
         return kinds.get(self.plan.operation, self._one)()
 
-    def table(self) -> list[str]:
-        """Return the result as a markdown table."""
+    def shown(self) -> int:
+        """Return how many rows of a ranking are asked for, with those that share the last place."""
+        rows, k = self.rows.rows, self.plan.many
+        while k < len(rows) and rows[k][-1] == rows[self.plan.many - 1][-1]:
+            k += 1
+        return k
+
+    def table(self, found: Sequence[Sequence[str]]) -> list[str]:
+        """Return rows of the result as a markdown table; each with figures cites it."""
         heads = [self._head(name) for name in self.rows.columns]
         rows = [
-            tuple(self._cell(name, cell) for name, cell in zip(self.rows.columns, row, strict=True))
-            for row in self.rows.rows
+            tuple(self._cell(name, cell) for name, cell in zip(self.rows.columns, row, strict=True)) for row in found
         ]
-        return shown(rows, heads)
+        mark = f" [{self.n}]" if self.plan.operation != "list" else ""
+        return shown([(*row[:-1], f"{row[-1]}{mark}") for row in rows], heads)
 
     def _head(self, name: str) -> str:
         if name == value_name(self.plan):
@@ -294,9 +305,7 @@ class _Sentences:
             assert plan.group
             return [_upper(self.w["groups"].format(group=plan.group.said, rows=self._listed(rows), **values))]
         if plan.many > 1:
-            k = plan.many
-            while k < len(rows) and rows[k][-1] == rows[plan.many - 1][-1]:
-                k += 1  # equal figures share the last place
+            k = self.shown()
             return [_upper(self.w["tops"].format(k=k, rows=self._listed(rows[:k]), **values))]
         first = min(plan.rank, len(rows)) - 1
         tied = [row for row in rows if row[-1] == rows[first][-1]]
@@ -439,7 +448,13 @@ def _times(plan: Plan, language: str) -> str:
     """Return the times that are asked about, in words; empty if the columns have them."""
     if not (plan.time and plan.periods) or plan.wide or plan.operation == "growth":
         return ""
-    times = [dated(each.text, language) for each in plan.periods]
+    first, last = plan.time.low[:4], plan.time.high[:4]
+    alone = first == last and plan.time.type == "date" and plan.measure
+    year = first if alone else ""  # `in May` of a table of one year
+    whole = [
+        f"{year}{each.text}" if each.text[1:].isdigit() and each.text[0] == "-" else each.text for each in plan.periods
+    ]
+    times = [dated(each, language) for each in whole]
     if [each.how for each in plan.periods] == [">=", "<="]:
         return _WORDS[language]["span_of"].format(a=times[0], b=times[1])
     said = [_WHEN[language][each.how].format(t=time) for each, time in zip(plan.periods, times, strict=True)]
