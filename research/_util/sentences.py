@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.text import has_cjk
+from research.text import has_cjk, language_of, width
 
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
@@ -20,10 +20,12 @@ _TAIL = re.compile(r"\s*+(?:\[\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200}\]
 _LAST, _NEXT = 30, 1_000
 """Characters examined before and after a full stop.  Untrusted text may be one very long line."""
 _WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
-_LISTED = re.compile(r"^\d+[.)]\s|: ")
+_LISTED = re.compile(r"^\d+[.)]\s|: |^[（(]?(?:\d+|[一二三四五六七八九十]+)[)）、．]|^第\w{1,4}[章节条款]|^\w{1,8}：")
 """Matches the start of an item of a list, and what follows a label."""
 _BROKEN = 30
-"""Least length of a line that may have been broken to fit a page."""
+"""Least width of a line that may have been broken to fit a page."""
+_FULL = 0.85
+"""Least share of the widest line's width that a full line of Chinese has: marks do not begin one, and paragraphs are indented."""
 
 
 def sentences(text: str) -> list[str]:
@@ -64,14 +66,22 @@ def unwrapped(lines: Sequence[str]) -> list[str]:
     """Return the lines with those joined that were broken to fit a page.
 
     A broken line is long, does not end like a sentence or a label, and the next begins with a small letter, a figure,
-    or a word that did not fit; list items and labels are never joined on.
+    or a word that did not fit; list items and labels are never joined on.  Chinese has no space where it is broken, and
+    each of its letters is a word.
     """
-    width, found, last = max(map(len, lines), default=0), list[str](), ""
+    widest, found, last = max(map(width, lines), default=0), list[str](), ""
     for line in lines:
-        full = len(last) + len(line.partition(" ")[0]) >= width
-        goes_on = line[:1].islower() or (line[:1].isdigit() or full) and not _LISTED.search(line) and line[:1].isalnum()
-        if goes_on and len(last) >= _BROKEN and not _WHOLE.search(last):
-            found[-1] += f" {line}"
+        chinese = language_of(last) == "zh"
+        if chinese:
+            goes_on = width(last) >= _FULL * widest and re.match(r"[\w（《“「『]", line) and not _LISTED.search(line)
+        else:
+            full = width(last) + width(line.partition(" ")[0]) >= widest
+            goes_on = (
+                line[:1].islower() or (line[:1].isdigit() or full) and not _LISTED.search(line) and line[:1].isalnum()
+            )
+        if goes_on and width(last) >= _BROKEN and not _WHOLE.search(last):
+            space = "" if chinese and (not last[-1].isascii() or not line[0].isascii()) else " "
+            found[-1] += f"{space}{line}"
         else:
             found.append(line)
         last = line
