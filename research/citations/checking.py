@@ -197,7 +197,8 @@ class _Checker:
         row = rowed(plain, context)
         said = told(row, cells, [page.title for page in pages])
         above = [*(each.text for each in before if each.context == context), context]
-        verbatim = _verbatim(plain, pages, above)
+        title = pages[0].title if len({page.title for page in pages}) == 1 else ""
+        verbatim = _verbatim(plain.removeprefix(f"{title}: ").strip() if title else plain, pages, above)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
