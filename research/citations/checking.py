@@ -192,13 +192,12 @@ class _Checker:
         """Return what the cited sources say of a claim below a heading."""
         if (limit := _limit(claim, self.checked)) is not None:
             return _Found("unverified", (limit,), {})
-        plain = _EMPHASIS.sub("", claim)
+        plain = _attributed(_EMPHASIS.sub("", claim), [page.title for page in pages])
         cells = [cell for page in pages for cell in page.cells]
         row = rowed(plain, context)
         said = told(row, cells, [page.title for page in pages])
         above = [*(each.text for each in before if each.context == context), context]
-        title = pages[0].title if len({page.title for page in pages}) == 1 else ""
-        verbatim = _verbatim(plain.removeprefix(f"{title}: ").strip() if title else plain, pages, above)
+        verbatim = _verbatim(plain, pages, above)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
@@ -293,6 +292,13 @@ def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
         return None
     reason = because("the source gives {figure}", figure=found[0][0])
     return _Found("contradicted", (reason,), {n: line for _, n, line in found})
+
+
+def _attributed(claim: str, titles: Iterable[str]) -> str:
+    """Return the quotation in a claim that is one below the title of its source; any other claim as it is."""
+    said = next((claim[len(each) :] for each in titles if each and claim.startswith(each)), "")
+    found = re.fullmatch(r"\s?[:：]\s?(?P<quote>[“「\"][^“”「」\"]+[”」\"])\s?", said)
+    return found["quote"] if found else claim
 
 
 def rowed(claim: str, context: str) -> str:
