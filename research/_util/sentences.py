@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.text import has_cjk, language_of, width
+from research.text import STOP_WORDS, has_cjk, language_of, width
 
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
@@ -24,8 +24,13 @@ _LISTED = re.compile(r"^\d+[.)]\s|: |^[（(]?(?:\d+|[一二三四五六七八九
 """Matches the start of an item of a list, and what follows a label."""
 _BROKEN = 30
 """Least width of a line that may have been broken to fit a page."""
-_FULL = 0.85
-"""Least share of the widest line's width that a full line of Chinese has: marks do not begin one, and paragraphs are indented."""
+_FULL, _FILLED = 0.9, 0.85
+"""Least shares of the widest line that one fills with the word behind it: letters are of different widths; and that a line of
+Chinese fills: marks do not begin one, and paragraphs are indented."""
+_NUMBERED = re.compile(r"^\(?\d{1,2}(?:\.\d{1,2}){0,3}[.)]?\s+(?=\D)")
+"""Matches the number of a heading or of an item."""
+_HEADING = 10
+"""Most words of a heading, or Chinese characters by two."""
 
 
 def sentences(text: str) -> list[str]:
@@ -66,19 +71,20 @@ def unwrapped(lines: Sequence[str]) -> list[str]:
     """Return the lines with those joined that were broken to fit a page.
 
     A broken line is long, does not end like a sentence or a label, and the next begins with a small letter, a figure,
-    or a word that did not fit; list items and labels are never joined on.  Chinese has no space where it is broken, and
-    each of its letters is a word.
+    or a word that did not fit, or it ends in a word such as `for`; list items and labels are never joined on.  Chinese has
+    no space where it is broken, and each of its letters is a word.
     """
     widest, found, last = max(map(width, lines), default=0), list[str](), ""
     for line in lines:
         chinese = language_of(last) == "zh"
+        listed = _LISTED.search(line) or not line[:1].isalnum()
         if chinese:
-            goes_on = width(last) >= _FULL * widest and re.match(r"[\w（《“「『]", line) and not _LISTED.search(line)
+            begins = re.match(r"[^\W_]|[（《“「『]", line) and not _LISTED.search(line)
+            goes_on = width(last) >= _FILLED * widest and begins
         else:
-            full = width(last) + width(line.partition(" ")[0]) >= widest
-            goes_on = (
-                line[:1].islower() or (line[:1].isdigit() or full) and not _LISTED.search(line) and line[:1].isalnum()
-            )
+            full = width(last) + width(line.partition(" ")[0]) >= _FULL * widest
+            hangs = last[last.rfind(" ") + 1 :] in STOP_WORDS and not line.startswith(("|", "-", "#"))
+            goes_on = line[:1].islower() or hangs or ((line[:1].isdigit() or full) and not listed)
         if goes_on and width(last) >= _BROKEN and not _WHOLE.search(last):
             space = "" if chinese and (not last[-1].isascii() or not line[0].isascii()) else " "
             found[-1] += f"{space}{line}"
@@ -86,3 +92,29 @@ def unwrapped(lines: Sequence[str]) -> list[str]:
             found.append(line)
         last = line
     return found
+
+
+def with_headings(lines: Sequence[str]) -> list[str]:
+    """Return the lines, with a `#` before those that stand above prose like a heading and are not marked as one.
+
+    A heading is short, and has a number before it or no stop behind it; longer prose without a number follows.
+
+    >>> with_headings(["2. Annual leave", "Everybody has 27 days of leave a year."])[0]
+    '# 2. Annual leave'
+    """
+    found, below = list[str](), ""
+    for line in reversed(lines):
+        found.append(f"# {line}" if _heads(line, below) else line)
+        below = line or below
+    return found[::-1]
+
+
+def _heads(line: str, below: str) -> bool:
+    text = _NUMBERED.sub("", line)
+    numbered = text != line
+    words = len(text) / 2 if has_cjk(text) else len(text.split())
+    named = text[:1].isupper() or has_cjk(text[:1])
+    if not named or words > _HEADING or re.search(r"\d|[:：|,，;；]", text) or (_STOP.search(text) and not numbered):
+        return False
+    prose = _STOP.search(below) and below[:1].isalnum() and not _NUMBERED.match(below)
+    return bool(prose) and len(below) > len(line)

@@ -384,3 +384,59 @@ def test_who_is_answered_by_the_sentence_with_the_deed_only(guild: Asked, questi
     assert said in view.answer
     assert short in (None, view.short)
     assert not said or view.citations[0].status == "supported"
+
+
+OFFICE = {
+    "Staff handbook": "## 3. Sickness absence\n\nEmployees who are unable to work owing to sickness must telephone the duty "
+    "manager no later than 07:45. Sick pay is paid in full for six weeks.\n\n## 4. Expenses\n\nExpenses are reimbursed as "
+    "follows.\n\n| Expense | Rate |\n| --- | --- |\n| Private car, per mile | £0.45 |\n| Bicycle, per mile | £0.20 |\n\n"
+    "Client records are kept for seven years. A doctor's note is required from the fifth calendar day.",
+    "Minutes of October": "1. New lorries.\n\nTwo lorries fail the emission rules. It was decided to lease two electric lorries "
+    "from Volta.\n\n2. Survey of the summer\n\nCrews will telephone customers an hour before they arrive. Responsible: Paul "
+    "Wragg. The party for Christmas takes place on 12 December.",
+}
+
+
+@pytest.fixture(scope="module")
+def office(noted: Noted) -> Asked:
+    return _workbench(noted, OFFICE)
+
+
+def test_a_refusal_shows_the_section_that_comes_nearest_and_does_not_speak_for_the_sources(office: Asked) -> None:
+    view = office("I am too ill to work - by when do I have to ring in?")
+    assert view.outcome == "no_evidence"
+    assert "07:45" in view.answer, view.answer
+    assert "do not answer" not in view.answer
+
+
+def test_a_row_of_a_table_within_prose_answers(office: Asked) -> None:
+    view = office("How much do I get per mile when I take my own car?")
+    assert "£0.45" in _verdict(view), view.answer
+
+
+def test_who_is_answered_by_the_sentence_behind_the_deed_that_has_the_name(office: Asked) -> None:
+    view = office("Who takes care of phoning the customers beforehand?")
+    assert view.outcome == "answered"
+    assert "Responsible: Paul Wragg." in _verdict(view), view.answer
+
+
+def test_a_heading_without_a_mark_answers_nothing(office: Asked) -> None:
+    view = office("What did we decide about the lorries?")
+    assert "Volta" in view.answer
+    assert "New lorries" not in view.answer
+
+
+def test_when_is_answered_by_a_day_that_is_counted(office: Asked) -> None:
+    assert "**fifth calendar day**" in _verdict(office("When do we need a doctor's note?"))
+
+
+def test_beside_own_documents_a_country_that_is_not_named_is_not_what_a_question_is_about(noted: Noted) -> None:
+    bench, folder = noted(OFFICE)
+    view = research.run("When is the Christmas party?", workbench=bench, folders=(folder,), model="extractive")
+    assert "12 December" in _verdict(view), view.answer
+    assert not any(url.startswith("library://factbook/") for url in _opened(view))
+
+
+def _opened(view: RunView) -> list[str]:
+    calls = [call for turn in view.rounds if turn.reply for call in turn.reply.calls if call.name == "visit"]
+    return [str(call.arguments["url"]) for call in calls]

@@ -211,3 +211,19 @@ def test_a_quarter_is_checked_against_its_own_cell_of_a_row(claim: str, status: 
     table = "| Region | Q2 | Q3 |\n| --- | --- | --- |\n| North | 135 | 150 |\n| South | 85 | 92 |"
     (found,) = check(f"{claim} [1]", [Source(1, "library://x/sales.csv", "sales.csv", table)])
     assert found.status == status
+
+
+@pytest.mark.parametrize(
+    ("quote", "status"),
+    [
+        ("Client records are kept for seven years.", "supported"),
+        ("Client records are kept for nine years.", "contradicted"),
+        ("Client records are kept in the cellar.", "unverified"),
+    ],
+)
+def test_a_quotation_below_the_title_of_its_source_is_checked_word_for_word(quote: str, status: str) -> None:
+    text = "# Wendover Practice: Staff Handbook\n\n# Data\n\nClient records are kept for seven years. Complaints are answered."
+    source = Source(1, "library://a/b.docx", "Wendover Practice: Staff Handbook", text)
+    (found,) = check(f"- {source.title}: “{quote}” [1]", [source])
+    assert found.status == status
+    assert found.quote.startswith("Client records")

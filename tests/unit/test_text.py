@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from research._util.sentences import sentences, unwrapped
+from research._util.sentences import sentences, unwrapped, with_headings
 from research.text import (
     cell,
     clip,
@@ -56,6 +56,31 @@ def test_lines_that_were_broken_to_fit_a_page_are_joined() -> None:
         "（一）电锯",
     ]
     assert unwrapped(chinese) == [chinese[0] + chinese[1], *chinese[2:]]
+    narrow, wide = (
+        "It was decided to buy the digital unit of Vetray for",
+        "£38,400, to be installed at Tring in March 2026, and to sell",
+    )
+    assert unwrapped([narrow, wide]) == [f"{narrow} {wide}"]
+    assert unwrapped([f"{wide} at once", f"{wide[:-5]} give", "Aylesbury the rest."])[1].endswith(
+        "give Aylesbury the rest."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "heading"),
+    [
+        ("2. New X-ray equipment.", True),
+        ("Opening hours", True),
+        ("2.1 年假", True),
+        ("Dogs are not allowed.", False),
+        ("Entry costs 2 pounds", False),
+        ("Responsible: Jodie Farrell", False),
+    ],
+)
+def test_a_short_line_above_prose_is_its_heading(line: str, heading: bool) -> None:
+    prose = "Three offers for a digital unit were presented by the partners."
+    assert with_headings([line, "", prose]) == [f"# {line}" if heading else line, "", prose]
+    assert with_headings([line, "3. Another item of the list."]) == [line, "3. Another item of the list."]
 
 
 def test_tokens_fold_case_accents_and_plurals() -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from research import plugins
 from research._util.said import translated
-from research._util.sentences import sentences, unwrapped
+from research._util.sentences import sentences, unwrapped, with_headings
 from research.defaults import FACTBOOK, OWN_DOCUMENTS
 from research.models.extractive.followup import lost, standing
 from research.models.extractive.places import REGIONAL, usual
@@ -25,6 +25,7 @@ from research.parsing.markup import enclosed
 from research.protocols.tagged import read_calls
 from research.text import language_of, tokens
 from research.types import Message
+from research.web.table_text import HEAD, ROW
 
 _SOURCE = re.compile(r"^\[(\d+)\] (.+)\n<(\S+)>\n((?:>.*(?:\n|$))*)", re.M)
 _RESPONSE = re.compile(
@@ -168,11 +169,16 @@ class Evidence:
         """Facts that come from the memory only."""
 
     def _said(self, step: Step) -> tuple[Fact, ...]:
-        """Return the facts of a step that are statements: rows of the user's tables are not, where they can be queried."""
+        """Return the facts of a step that are statements.
+
+        Where tables can be queried, the rows of a user's file that is only tables are not; those within prose are.
+        """
         if not self.offers("query"):
             return step.facts
         return tuple(
-            fact for fact in step.facts if step.name != "query" and not (fact.own and fact.line.startswith("|"))
+            fact
+            for fact in step.facts
+            if step.name != "query" and not (fact.own and ROW.match(fact.line) and fact.n not in self._written)
         )
 
     @cached_property
@@ -180,6 +186,12 @@ class Evidence:
         """The sentence behind each one in the same paragraph."""
         visits = (step.text for step in self.steps if step.name == "visit")
         return {one: other for text in visits for pieces in _paragraphs(text) for one, other in pairwise(pieces)}
+
+    @cached_property
+    def _written(self) -> frozenset[int]:
+        """The numbers of the sources that have prose."""
+        facts = (fact for step in self.steps if step.name != "query" for fact in step.facts)
+        return frozenset(fact.n for fact in facts if fact.line[:1] not in ("|", "#") and not HEAD.match(fact.line))
 
     @cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -383,6 +395,7 @@ def _paragraphs(text: str) -> Iterator[list[Fact]]:
     """Yield the sentences of each paragraph of the sources quoted."""
     for n, title, url, quoted in _SOURCE.findall(text):
         lines = [html.unescape(raw.removeprefix(">").strip()) for raw in quoted.splitlines()]
-        for line in lines if url.startswith(f"library://{FACTBOOK}/") else unwrapped(lines):
-            pieces = [line] if _LABEL.match(line) and len(line) < 400 else sentences(line)
+        for line in lines if url.startswith(f"library://{FACTBOOK}/") else with_headings(unwrapped(lines)):
+            whole = line.startswith(("#", "|")) or (_LABEL.match(line) and len(line) < 400)
+            pieces = [line] if whole else sentences(line)
             yield [Fact(int(n), url, title.strip(), piece) for piece in pieces if piece not in ("", "…")]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from research.models.extractive.measured import lacks, without_asides
 from research.models.extractive.words import readable
-from research.quantities import Quantity, quantities
+from research.quantities import quantities
 
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
 
@@ -17,8 +17,8 @@ _ASKED: dict[Kind, str] = {
     "year": r"\b(?:what|which) year\b|哪一?年|何年",
     "date": r"\b(?:since|by|until) when\b|\bwhen['’]s\b|"
     r"\bwhen (?:was|were|is|are|did|does|do|has|had|may|must|shall|should|will|can)\b|"
-    r"\b(?:what|which) (?:date|day)\b|\bwhat(?:['’]s| is| was) the (?:[\w-]{1,20} ){0,3}(?:date|deadline)\b|\bbirthday\b|"
-    r"什么时候|什么时间|何时|哪一?天|日期",
+    r"\b(?:what|which) (?:date|day|time)\b|\bwhat(?:['’]s| is| was) the (?:[\w-]{1,20} ){0,3}(?:date|deadline)\b|\bbirthday\b|"
+    r"什么时候|什么时间|何时|几点|哪一?天|日期",
     "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|"
     r"\bwhat (?:is|was|are|were) [^.?!]{0,60}\bworth\b|多少|"
     r"\bwhat (?:is|was|are|were) (?:[\w'’-]{1,30} ){0,4}?(?:budget|costs?|price|sales|revenues?|turnover|profits?|salary|wages?|"
@@ -94,9 +94,46 @@ def kind_of(question: str) -> Kind | None:
     return None if inside else kind
 
 
-def is_time(quantity: Quantity, question: str) -> bool:
-    """Return whether a quantity says when something is: a date, a year, or, of what is still to come, *within 30 days*."""
-    return quantity.kind in ("year", "date") or (quantity.unit == "hours" and _PAST.search(question) is None)
+_MONEY = re.compile(
+    r"\b(?:cost|pay|paid|price|fee|charge|rent|salary|wage|expensive|earn)|钱|费|价|租金|工资|薪|押金", re.I
+)
+_SPAN = re.compile(
+    r"\bhow long\b|\bhow many (?:\w+ )?(?:minutes|hours|days|weeks|months|years)\b|多久|多长时间|几[天日年]|多少[天年]",
+    re.I,
+)
+_CURRENCIES = frozenset(("usd", "eur", "gbp", "cny", "jpy"))
+
+
+def is_amount(question: str, written: str) -> bool:
+    """Return whether an amount is of the kind that a question for a number asks for: of money, of time, or any other."""
+    units = {each.unit for each in quantities(written)}
+    if _SPAN.search(question):
+        return (
+            bool(units & {"years", "hours"}) or re.search(r"\bdays?\b|\bweeks?\b|[日天周月年时]", written) is not None
+        )
+    if _MONEY.search(question):
+        return bool(units & {*_CURRENCIES, "%"}) or re.search(r"\bpounds?\b|万|千", written) is not None
+    return True
+
+
+_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d|(?:[:.]\d\d)?\s?[ap]\.?m\b)|[零一二三四五六七八九十\d]{1,3}[点时](?!间)")
+"""Matches a time of the day."""
+_DAY = re.compile(r"\s(?:[\w-]+\s)?(?:minute|hour|day|week|month|year)s?\b|个?(?:\w{0,2})?[日天周月年]")
+"""Matches what makes a time of the figure before it, also behind another word: the fifth *calendar day*."""
+
+
+def times(text: str, question: str) -> list[str]:
+    """Return what says when something is: dates, years, times of the day and, of what is still to come, *within 30 days*."""
+    found = [(each.start, each.written.rstrip(".")) for each in quantities(text) if each.kind in ("year", "date")]
+    if _PAST.search(question) is None:
+        spans = [(each, _DAY.match(text, each.end)) for each in quantities(text)]
+        found += [
+            (each.start, f"{text[each.start : each.end]}{unit[0] if unit else ''}")
+            for each, unit in spans
+            if each.unit == "hours" or (unit and not each.unit)
+        ]
+        found += [(match.start(), match[0]) for match in _CLOCK.finditer(text)]
+    return list(dict.fromkeys(written for _, written in sorted(found)))
 
 
 def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
@@ -111,6 +148,6 @@ def fits(question: str, kind: Kind | None, statement: str, quote: str) -> str:
         return "anybody with that title"
     if kind == "number" and not any(q.kind in ("number", "ordinal") for q in quantities(statement)):
         return "a figure"
-    if kind in ("year", "date") and not any(is_time(q, question) for q in quantities(told)):
+    if kind in ("year", "date") and not times(told, question):
         return "a date"
     return "" if kind == "whether" else lacks(question, statement, quote)

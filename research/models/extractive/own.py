@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from research.models.extractive.evidence import Fact
+from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.passages import keys
+from research.models.extractive.places import mentions
 from research.models.extractive.prose import Prose
+from research.models.extractive.question import Question
 from research.models.extractive.reading import read
 from research.models.extractive.verdict import Action, Verdict
 
@@ -14,6 +16,14 @@ READ = 3
 """Own documents to open."""
 _MORE = 0.1
 """Share of the question that an own sentence contains beyond the other answer, at least, to replace it."""
+
+
+def apart(evidence: Evidence, question: Question) -> Prose | None:
+    """Return the user's own documents if they have words of a question that names no country: then only they are read."""
+    own = Prose(evidence, question.text, own=True) if evidence.own else None
+    if own is None or mentions(question.text) or any(map(evidence.subject_called, question.names)):
+        return None
+    return own if any(own.wanted.asked & own.wanted.held(page) for page in own.pages) else None
 
 
 def better(everything: Prose, found: Verdict, *, acting: bool) -> Verdict | None:

@@ -28,6 +28,8 @@ _FAINT = 0.35
 
 _QUOTED = re.compile(r"[\"“«「《]([^\"”»」》\n]{2,60})[\"”»」》]")
 _ASKING = "谁 哪里 哪儿 哪 何 何时 何地 何处 什么 时候 多少 几 怎样 如何 为何 为什么 是谁 由谁"
+_SPEAKING = "am my mine our ours may must shall should 我 我们 你 您 能 会 要 可以 能不能"
+"""Those who ask and are asked, and verbs that stand beside another."""
 _ASKS = re.compile(r"哪|什么")
 """Marks Chinese question words, however the segmenter splits them: 哪一年, 什么时候."""
 _ALIKE = 0.8
@@ -51,7 +53,7 @@ def faint() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _empty() -> frozenset[str]:
     """Return the tokens that say nothing about a topic, including `doe`, the folded form of *does*."""
-    return frozenset(tokens(f"{' '.join(STOP_WORDS)} {_ASKING}"))
+    return frozenset(tokens(f"{' '.join(STOP_WORDS)} {_ASKING} {_SPEAKING}"))
 
 
 class Page(Struct, frozen=True, dict=True):

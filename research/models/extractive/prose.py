@@ -41,7 +41,7 @@ class Prose:
 
     def __init__(self, evidence: Evidence, question: str, *, own: bool = False) -> None:
         """With `own`, only the user's own documents count."""
-        self.evidence = evidence
+        self.evidence, self.own = evidence, own
         self.names = names_asked(question)
         self.pages = tuple(page for page in pages_of(evidence) if not own or page.lines[:1] and page.lines[0].own)
         self.wanted = Wanted(question, self.names, self.pages)

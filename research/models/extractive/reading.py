@@ -30,6 +30,8 @@ _CLOSE = 0.01
 """Probability from which a sentence is shown as the closest passage."""
 _QUOTED = 3
 """Most sentences to quote."""
+_PASSAGE = 4
+"""Most sentences of the passage that comes nearest to a question without a certain answer."""
 _TIMED = ("year", "date", "number")
 """Kinds of answers that are figures."""
 _BESIDE = 1.0
@@ -52,7 +54,10 @@ _COMPLEMENT = re.compile(
 
 
 def read(prose: Prose) -> Reading | None:
-    """Return the answer from the chosen documents; None if they are about something else."""
+    """Return the answer from the chosen documents; None if they are about something else.
+
+    Of the user's own documents, what comes nearest is shown however near it is.
+    """
     wanted = prose.wanted
     unknown = [name for name in prose.names if not any(_holds(page, name, prose) for page in prose.pages)]
     if wanted.share(frozenset[str]().union(*map(keys, unknown))) >= _STRANGE:
@@ -60,7 +65,7 @@ def read(prose: Prose) -> Reading | None:
     kind = kind_of(wanted.text)
     scorer = Scorer(wanted, prose.known, kind)
     ranked = scorer.scored(_ways([page for page in prose.pages if page.lines], prose))
-    if not ranked or ranked[0].probability < _CLOSE:
+    if not ranked or (ranked[0].probability < _CLOSE and not prose.own):
         return None
     fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
     chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
@@ -87,18 +92,19 @@ def read(prose: Prose) -> Reading | None:
     best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
-    best_facts = [said.fact for said in best]
-    behind = prose.evidence.behind.get(first.fact)
-    if stated and behind and behind not in best_facts and wanted.asked - first.own and _goes_on(first, behind, scorer):
-        best_facts.insert(1, behind)
     rivals = {said.things for said in best if said.things and first.own <= said.own}
     clear = rivals == {scorer.things(first.fact.line, first.page, firm=True)}
     one = stated and clear and len(first.things) == 1 and wanted.asked <= first.own and not options(wanted.text)
+    quotes = [said.fact for said in best]
+    if not stated and prose.own:
+        quotes = [*_passage(first), *(fact for fact in quotes if fact not in _passage(first))][:_PASSAGE]
+    elif (further := first.beside or _further(first, prose, scorer)) and further not in quotes:
+        quotes.insert(1, further)
     quoted = {said.page.n for said in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
     order = [page.n for page in prose.chosen if page.n in others][: CITED - len(quoted)]
     return Reading(
-        best=tuple(best_facts),
+        best=tuple(quotes),
         others=tuple(others[n] for n in order),
         span=_span(first, kind, prose, named=one) if stated else "",
         unknown=tuple(unknown),
@@ -123,16 +129,19 @@ def _does(said: Sentence, wanted: Wanted) -> bool:
     deed = next((word for word in content_tokens(asked[1]) if stem(word) in wanted.words), "")
     have = content_tokens(said.fact.line)
     if not deed:
-        return bool(said.things) or any(map(_is_person, have))
+        return bool(said.things or said.beside) or any(map(_is_person, have))
     # A word of one letter has many others for it.
     return len(deed) < 2 or stem(deed) in said.own or any(cosine(deed, word) >= _ALIKE for word in have)
 
 
-def _goes_on(first: Sentence, behind: Fact, scorer: Scorer) -> bool:
-    """Return whether the sentence behind one has another figure in its unit, so that it is about the same."""
+def _further(first: Sentence, prose: Prose, scorer: Scorer) -> Fact | None:
+    """Return the sentence behind one that leaves a part of the question open, if it has another figure in the same unit."""
+    behind = prose.evidence.behind.get(first.fact)
+    if behind is None or not prose.wanted.asked - first.own:
+        return None
     units = {each.unit for each in quantities(first.fact.line) if each.kind == "number"}
     things = scorer.things(behind.line, first.page)
-    return bool(things) and any(each.unit in units for thing in things for each in quantities(thing))
+    return behind if any(each.unit in units for thing in things for each in quantities(thing)) else None
 
 
 def _ways(pages: Sequence[Page], prose: Prose) -> dict[Page, frozenset[str]]:
@@ -254,10 +263,22 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
     return said.things[0] if named and said.things[0] in clause and not (kind == "name" and figures) else ""
 
 
+def _passage(said: Sentence) -> list[Fact]:
+    """Return the section of a sentence, or of a long one the sentences next to it: they may say what it does not."""
+    lines = _lines_of(said)
+    at = lines.index(said.fact)
+    return lines if len(lines) <= _PASSAGE else lines[max(0, at - 1) : at + 2]
+
+
+def _lines_of(said: Sentence) -> list[Fact]:
+    """Return the lines of the section of a sentence, without its heading."""
+    lines = said.page.lines
+    at = lines.index(said.fact)
+    heads = [-1, *(n for n, fact in enumerate(lines) if fact.line.startswith("#")), len(lines)]
+    return list(lines[max(n for n in heads if n <= at) + 1 : min(n for n in heads if n > at)])
+
+
 def _section(best: Sequence[Sentence]) -> list[Sentence]:
     """Return those sentences that are in the same section as the first, in the order of the document."""
-    lines = best[0].page.lines
-    at = lines.index(best[0].fact)
-    heads = [0, *(n for n, fact in enumerate(lines) if fact.line.startswith("#")), len(lines)]
-    section = lines[max(n for n in heads if n <= at) : min(n for n in heads if n > at)]
+    section = _lines_of(best[0])
     return sorted((said for said in best if said.fact in section), key=lambda said: section.index(said.fact))

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.models.extractive.evidence import Fact
-from research.models.extractive.kinds import Kind, is_time
+from research.models.extractive.kinds import Kind, is_amount, times
 from research.models.extractive.names import Names, is_country, key
 from research.models.extractive.passages import Page, Wanted, alike, keys, mentioned, names_in
 from research.models.extractive.similarity import cosine
@@ -65,6 +65,8 @@ class Sentence(Struct, frozen=True):
     """Keys of the words that the sentences which led to its document do not say already."""
     things: tuple[str, ...]
     """The names, numbers or dates in it that the question asks for."""
+    beside: Fact | None = None
+    """The sentence behind it that has a name which is asked for, if it has none itself."""
     score: float = 0.0
 
     @property
@@ -131,7 +133,9 @@ class Scorer:
             "says_in_place": self._says(said.held, said),
             "no_figure": float(self._timed and not said.things),
             # Names are not recognised for certain in Chinese.
-            "no_name": float(kind in ("person", "place") and not said.things and not has_cjk(said.fact.line)),
+            "no_name": float(
+                kind in ("person", "place") and not (said.things or said.beside) and not has_cjk(said.fact.line)
+            ),
         }
 
     def _only_names(self, said: Sentence) -> bool:
@@ -159,7 +163,7 @@ class Scorer:
         A sentence has what stands over it only if it has something of the question itself.
         """
         wanted, found = self._wanted, []
-        for fact in page.lines:
+        for fact, behind in zip(page.lines, (*page.lines[1:], None), strict=True):
             if fact.line.startswith("#") or HEAD.match(fact.line) or len(tokens(fact.line)) < _LEAST or fact.cut:
                 continue
             own = wanted.held(page, fact.line)
@@ -168,7 +172,10 @@ class Scorer:
             own |= _dimensions(fact.line) & wanted.words.keys()
             led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
             left = frozenset(wanted.words.keys() - (way if wanted.asked - way else frozenset()))
-            found.append(Sentence(fact, page, own, own | led, left, self.things(fact.line, page)))
+            things = self.things(fact.line, page)
+            named = self._kind == "person" and not things and behind and not behind.line.startswith("#")
+            beside = behind if named and behind and self.things(behind.line, page) else None
+            found.append(Sentence(fact, page, own, own | led, left, things, beside))
         return found
 
     def things(self, line: str, page: Page, *, firm: bool = False) -> tuple[str, ...]:
@@ -178,8 +185,9 @@ class Scorer:
         """
         kind, text = self._kind, self._wanted.text
         if self._timed:
-            fitting = (q for q in quantities(line) if (q.kind == "number" if kind == "number" else is_time(q, text)))
-            found = [amount(line, q) for q in fitting if not (firm and q.weak)]
+            fitting = (q for q in quantities(line) if q.kind == "number" and not (firm and q.weak))
+            counted = (amount(line, q) for q in fitting) if kind == "number" else times(line, text)
+            found = [each for each in counted if kind != "number" or is_amount(text, each)]
         elif kind in ("person", "place", "name"):
             names = [name for name in names_in(line, self._known) if kind != "person" or not is_country(key(name))]
             names = [name for name in names if not mentioned(name, page.title)]

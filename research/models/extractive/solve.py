@@ -26,7 +26,7 @@ from research.models.extractive.fitting import (
 from research.models.extractive.free import free
 from research.models.extractive.grounding import asking_sentences, understood
 from research.models.extractive.members import among, past
-from research.models.extractive.own import better
+from research.models.extractive.own import apart, better
 from research.models.extractive.patterns import COMPARATIVE, DENIES, GROWTH, SUM, WEIGHS
 from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import mentions
@@ -81,23 +81,31 @@ class Solver:
         if self.acting and not given and names <= {"recall"}:
             self._open()
             return self.finder.more()
+        if alone := apart(self.evidence, q):
+            return self._by_prose(alone) or self.finder.end()
         found = None if only_prose(self.prose, self.question) else settled(self._by_lines())
         if found and not found.actions and (own := better(self.prose, found, acting=self.acting)):
             return own
         if found and (found.actions or found.findings or found.quotes or not self.prose.pages):
             return found
-        self.finder.actions = self.prose.needed() if self.acting else []
-        if self.finder.actions:
-            return self.finder.more()
-        reading = read(self.prose)
-        if self.acting and not (reading and reading.stated):
-            self.finder.actions = self.prose.onward()
-        if self.finder.actions:
-            return self.finder.more()
-        if reading:
-            return self.finder.end(reading=reading)
+        if by_prose := self._by_prose(self.prose):
+            return by_prose
         self.finder.missing += self.prose.names
         return found or self.finder.end()
+
+    def _by_prose(self, prose: Prose) -> Verdict | None:
+        """Return the next steps or the answer from prose; if own documents do not answer, what comes nearest in them."""
+        self.finder.actions = prose.needed() if self.acting else []
+        if self.finder.actions:
+            return self.finder.more()
+        reading = read(prose)
+        if self.acting and not (reading and reading.stated):
+            self.finder.actions = prose.onward()
+        if self.finder.actions:
+            return self.finder.more()
+        if reading is None and self.evidence.own and not mentions(self.question.text):
+            reading = read(Prose(self.evidence, self.question.text, own=True))
+        return self.finder.end(reading=reading) if reading else None
 
     def _by_lines(self) -> Verdict:
         """Return the next steps or the answer from labelled lines."""
