@@ -132,6 +132,11 @@ def cell(text: str) -> str:
     return f"'{text}" if formula or text.startswith(("\t", "\r", "\n")) else text
 
 
+def width(text: str) -> int:
+    """Return how wide a text is, in letters: an ideograph is as wide as two."""
+    return len(text) + sum(character >= "\u2e80" for character in text)
+
+
 def language_of(text: str) -> str:
     """Return `zh` if at least a third of the letters are Chinese, else `en`."""
     return "zh" if len(_CJK.findall(text)) * 3 >= len(re.findall(r"\w", text)) and has_cjk(text) else "en"

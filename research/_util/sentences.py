@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from research.text import STOP_WORDS, has_cjk
+from research.text import STOP_WORDS, has_cjk, language_of, width
 
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof st vs no nos fig figs vol pp p ed eds al est approx dept gov sen rep gen col lt sgt jr sr inc ltd "
@@ -20,12 +20,13 @@ _TAIL = re.compile(r"\s*+(?:\[\d{1,9}(?:\s{0,9}[,，、]\s{0,9}\d{1,9}){0,200}\]
 _LAST, _NEXT = 30, 1_000
 """Characters examined before and after a full stop.  Untrusted text may be one very long line."""
 _WHOLE = re.compile(r"^[|#>-]|[.!?。！？；;:：|…]$")
-_LISTED = re.compile(r"^\d+[.)]\s|: ")
+_LISTED = re.compile(r"^\d+[.)]\s|: |^[（(]?(?:\d+|[一二三四五六七八九十]+)[)）、．]|^第\w{1,4}[章节条款]|^\w{1,8}：")
 """Matches the start of an item of a list, and what follows a label."""
 _BROKEN = 30
-"""Least length of a line that may have been broken to fit a page."""
-_FULL = 0.9
-"""Least share of the longest line that one fills with the word behind it: letters are of different widths."""
+"""Least width of a line that may have been broken to fit a page."""
+_FULL, _FILLED = 0.9, 0.85
+"""Least shares of the widest line that one fills with the word behind it: letters are of different widths; and that a line of
+Chinese fills: marks do not begin one, and paragraphs are indented."""
 _NUMBERED = re.compile(r"^\(?\d{1,2}(?:\.\d{1,2}){0,3}[.)]?\s+(?=\D)")
 """Matches the number of a heading or of an item."""
 _HEADING = 10
@@ -70,17 +71,23 @@ def unwrapped(lines: Sequence[str]) -> list[str]:
     """Return the lines with those joined that were broken to fit a page.
 
     A broken line is long, does not end like a sentence or a label, and the next begins with a small letter, a figure,
-    or a word that did not fit, or it ends in a word such as `for`; list items and labels are never joined on.
+    or a word that did not fit, or it ends in a word such as `for`; list items and labels are never joined on.  Chinese has
+    no space where it is broken, and each of its letters is a word.
     """
-    width, found, last = max(map(len, lines), default=0), list[str](), ""
+    widest, found, last = max(map(width, lines), default=0), list[str](), ""
     for line in lines:
-        full = len(last) + len(line.partition(" ")[0]) >= _FULL * width
-        ends = last[last.rfind(" ") + 1 :]
-        hangs = ends in STOP_WORDS and not line.startswith(("|", "-", "#"))
+        chinese = language_of(last) == "zh"
         listed = _LISTED.search(line) or not line[:1].isalnum()
-        goes_on = line[:1].islower() or hangs or ((line[:1].isdigit() or full) and not listed)
-        if goes_on and len(last) >= _BROKEN and not _WHOLE.search(last):
-            found[-1] += f" {line}"
+        if chinese:
+            begins = re.match(r"[^\W_]|[（《“「『]", line) and not _LISTED.search(line)
+            goes_on = width(last) >= _FILLED * widest and begins
+        else:
+            full = width(last) + width(line.partition(" ")[0]) >= _FULL * widest
+            hangs = last[last.rfind(" ") + 1 :] in STOP_WORDS and not line.startswith(("|", "-", "#"))
+            goes_on = line[:1].islower() or hangs or ((line[:1].isdigit() or full) and not listed)
+        if goes_on and width(last) >= _BROKEN and not _WHOLE.search(last):
+            space = "" if chinese and (not last[-1].isascii() or not line[0].isascii()) else " "
+            found[-1] += f"{space}{line}"
         else:
             found.append(line)
         last = line

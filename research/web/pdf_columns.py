@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from research.text import width
 from research.web.pdf_tables import around_of
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def _by_column(line: _Line, columns: Sequence[_Span]) -> list[list[_Piece]]:
 def _wrapped(rows: _Rows, column: int) -> float:
     """Return the share of a column's lines that had no room for the next line's first word; 0 if not prose."""
     texts = [_joined(row[column]) for row in rows if row[column]]
-    if len(texts) < _LINES or mean(map(_size, texts)) < _CHARACTERS:
+    if len(texts) < _LINES or mean(map(width, texts)) < _CHARACTERS:
         return 0
     return 1 - len(_starts(rows, column)) / len(texts)
 
@@ -188,15 +189,15 @@ def _starts(rows: _Rows, column: int) -> set[int]:
     """Return the lines where a column begins something: its first word would have fitted on the line before."""
     cells = [row[column] for row in rows]
     left = min(piece.left for cell in cells for piece in cell)
-    width = max(piece.right for cell in cells for piece in cell) - left
+    across = max(piece.right for cell in cells for piece in cell) - left
     found = set()
     for at, (before, cell) in enumerate(pairwise([[], *cells])):
         if not cell:
             continue
         text = _joined(cell)
-        share = _size(text.split()[0] if " " in text else text[:1]) / max(1, _size(text))
+        share = width(text.split()[0] if " " in text else text[:1]) / max(1, width(text))
         first = share * (_end(cell) - min(piece.left for piece in cell))
-        if not before or _end(before) - left + first < _FULL * width:
+        if not before or _end(before) - left + first < _FULL * across:
             found.add(at)
     return found
 
@@ -235,11 +236,6 @@ def _joined(pieces: Sequence[_Piece]) -> str:
         text += (" " if apart and text[-1:] != " " else "") + piece.text
         before = piece
     return " ".join(text.split())
-
-
-def _size(text: str) -> int:
-    """Return how wide a text is, in letters."""
-    return sum(1 if ord(character) < 0x2E80 else 2 for character in text)
 
 
 def _replaced(text: str, written: str, ordered: str) -> str | None:

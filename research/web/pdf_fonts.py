@@ -1,15 +1,48 @@
-"""Whether the fonts of a pdf say which letters they draw."""
+"""Whether the fonts of a pdf say which letters they draw, and how they write their codes."""
 
 from __future__ import annotations
 
 import io
+import re
 import unicodedata
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 _UNICODE = {(0, 3), (0, 4), (0, 6), (3, 1), (3, 10)}
 """Platforms and encodings of a font's own Unicode tables."""
 _BIGGEST = 20_000_000
+_NESTED = 5
+"""Most forms within forms whose fonts are looked at."""
+_PAIRS = re.compile(rb"begincodespacerange\s*<[0-9A-Fa-f]{4}>\s*<[0-9A-Fa-f]{4}>\s*endcodespacerange")
+"""Matches in a table of codes that each has two bytes."""
+
+
+def name_pairs(page: Any) -> None:
+    """Name the encoding of fonts whose codes are pairs of bytes but whose encoding is a table in the file.
+
+    pypdf knows encodings by name only, and would read such a font byte by byte.
+    """
+    from pypdf.generic import NameObject, StreamObject
+
+    for font in _fonts(page.get("/Resources"), _NESTED):
+        encoding = font.get("/Encoding")
+        table = encoding.get_object() if encoding is not None else None
+        if font.get("/Subtype") == "/Type0" and isinstance(table, StreamObject) and _PAIRS.search(table.get_data()):
+            font[NameObject("/Encoding")] = NameObject("/Identity-H")
+
+
+def _fonts(resources: Any, nested: int) -> Iterator[Any]:
+    """Yield the fonts of a page or form, and of the forms in it."""
+    found = resources.get_object() if resources is not None else {}
+    for kind in ("/Font", "/XObject"):
+        named = found.get(kind)
+        for each in named.get_object().values() if named is not None else ():
+            inner = each.get_object()
+            if kind == "/Font":
+                yield inner
+            elif nested and inner.get("/Subtype") == "/Form":
+                yield from _fonts(inner.get("/Resources"), nested - 1)
 
 
 class Fonts:

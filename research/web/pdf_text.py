@@ -1,4 +1,4 @@
-"""The text of a pdf's pages as it can be trusted: without undecodable letters, and with divided words joined."""
+"""The text of a pdf's pages as it can be trusted: without undecodable letters, and with what a line's end divided joined."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pypdf.errors import PyPdfError
 
-from research.text import without_accents
+from research._util.sentences import unwrapped
+from research.text import language_of, without_accents
 from research.web import locators, pdf_columns, pdf_forms, pdf_tables
-from research.web.pdf_fonts import Fonts
+from research.web.pdf_fonts import Fonts, name_pairs
 from research.web.pdf_pages import Page
 
 if TYPE_CHECKING:
@@ -50,6 +51,15 @@ _FALSE = 0.1
 languages with Latin letters it is at most 0.006."""
 _ENOUGH = 20
 """Fewest words needed to tell."""
+_RADICALS = (
+    "厂乛乚乙亻冂𠘨刀刂卜㔾小小兀尣尢𡯂巳幺彑彐忄心扌攵 旡日月歺母民氵氺灬爫爫丬牛犭王𤴔目示礻𥫗糹纟罓罒㓁冗𦉫羊𦍌𦍋耂肀聿肉𦥑"
+    "艹艹艹虎衤覀西见角𧢲讠贝𧾷车辶辶辶邑钅長镸长门𨸏阝雨青韦页风飞食𩙿飠饣𩠐马骨鬼鱼鸟卤麦黄黾斉齐歯齿竜龙龜亀龟"
+)
+"""Unicode's equivalent ideographs of the radicals from U+2E81 on."""
+_IDEOGRAPHS = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x2F00, 0x2FE0)} | {
+    code: letter for code, letter in enumerate(_RADICALS, 0x2E81) if letter != " "
+}
+"""The ideographs for radicals, which browsers write in their place since fonts draw them alike."""
 
 
 _Piece = tuple[str, str | None]
@@ -74,7 +84,7 @@ def pages(reader: PdfReader) -> tuple[list[Page], tuple[str, ...]]:
     false = _false_fonts(piece for each in drawn for piece in each.pieces)
     found = [_page(each, false, left_out) for each in drawn]
     words = Counter(word.casefold() for page in found for word in _WORD.findall(_DIVIDED.sub(" ", page.text)))
-    found = [replace(page, text=_joined(page.text, words)) for page in found]
+    found = [replace(page, text=_unwrapped(_joined(page.text, words))) for page in found]
     with suppress(*BROKEN):  # counts of things beside the pages
         pdf_forms.count_files(reader, left_out)
     return found, locators.left_out(left_out)
@@ -87,6 +97,7 @@ def _drawn(page: PageObject, fonts: Fonts) -> _Drawn:
     def visit(text: str, _cm: Any, _tm: Any, font: Any, _size: float) -> None:
         pieces.append((text, None if fonts.is_undecodable(font) else str((font or {}).get("/BaseFont"))))
 
+    name_pairs(page)
     text = page.extract_text(visitor_operand_before=starts.add, visitor_text=visit)
     return _Drawn(page, text, pieces, starts.may_be_columns)
 
@@ -107,7 +118,7 @@ def _page(drawn: _Drawn, false: Set[str], left_out: Counter[str]) -> Page:
         text, unsure = pdf_tables.with_tables(page, text)
     with suppress(*BROKEN):
         text = "\n".join(filter(None, [text, *pdf_forms.lines(page, left_out)]))
-    return Page(text, lost, scanned, unsure, mixed=mixed)
+    return Page(text.translate(_IDEOGRAPHS), lost, scanned, unsure, mixed=mixed)
 
 
 def _false_fonts(pieces: Iterable[_Piece]) -> Set[str]:
@@ -157,3 +168,8 @@ def _joined(text: str, words: Counter[str]) -> str:
         return f"{first}{'-' if keep else ''}{second}{after}\n"
 
     return _DIVIDED.sub(whole, text)
+
+
+def _unwrapped(text: str) -> str:
+    """Join the lines of Chinese paragraphs: words are divided between them without a sign."""
+    return "\n".join(unwrapped(text.split("\n"))) if language_of(text) == "zh" else text

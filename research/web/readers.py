@@ -402,7 +402,9 @@ def pdf(found: PdfRead, name: str, advice: str = scans.INSTALL) -> FileText:
     if not any(page.text for page in pages):
         if any(page.lost for page in pages):
             raise UnreadableFile(
-                name, "has fonts that do not say which letters they show, or say it falsely; run OCR on it first"
+                name,
+                "has fonts that do not say which letters they show, or say it falsely; run OCR on it first, or add the "
+                "document that it was made from",
             )
         advice = pdf_pages.FOUND_NOTHING if any(page.ocr for page in pages) else advice
         pictures = ", which are pictures" if any(page.scanned for page in pages) else ""

@@ -94,6 +94,8 @@ def test_unreadable_files_are_listed_with_the_reason(visit: Visit, home: Path, p
     app = visit(home, "library", collection=str(papers))
     assert [each.label for each in app.expander] == ["1 file could not be read"]
     assert any("broken.docx" in each.value and "a damaged docx" in each.value for each in app.markdown)
+    app = visit(home, "library", collection=str(papers), lang="zh")
+    assert any("broken.docx" in each.value and "损坏的 DOCX" in each.value for each in app.markdown)
 
 
 def test_a_markdown_document_keeps_its_formatting_and_highlights_the_quote(

@@ -152,3 +152,66 @@ def test_columns_that_may_be_a_table_are_said_to_be_uncertain() -> None:
     assert read.notes == (
         "page 1: columns of text that the file writes row by row, which may be mixed; compare with the file",
     )
+
+
+NAMED = b"/Identity-H"
+TABLED = (
+    b"<</Type/CMap/CMapName/Own/Length %d>>stream\n1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n"
+    b"1 begincidrange\n<0000> <FFFF> 0\nendcidrange\nendstream"
+)
+
+
+def typeset(lines: Sequence[str], encoding: bytes) -> bytes:
+    """Return a file with these lines, whose font has numbers of two bytes for its letters."""
+    letters = sorted(set("".join(lines)))
+    code = {letter: f"{number:04X}" for number, letter in enumerate(letters, 250)}
+    table = "".join(f"<{code[letter]}> <{letter.encode('utf-16-be').hex()}>\n" for letter in letters)
+    table = f"1 begincodespacerange\n<0000> <FFFF>\nendcodespacerange\n{len(letters)} beginbfchar\n{table}endbfchar\n"
+    shown = "".join(
+        f"BT /F 11 Tf 40 {780 - 20 * n} Td <{''.join(map(code.__getitem__, line))}> Tj ET\n"
+        for n, line in enumerate(lines)
+    )
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F 5 0 R>>>>/Contents 4 0 R>>",
+        b"<</Length %d>>stream\n%bendstream" % (len(shown), shown.encode()),
+        b"<</Type/Font/Subtype/Type0/BaseFont/Own/Encoding %b/DescendantFonts[6 0 R]/ToUnicode 7 0 R>>"
+        % (NAMED if encoding == NAMED else b"8 0 R"),
+        b"<</Type/Font/Subtype/CIDFontType0/BaseFont/Own/DW 1000"
+        b"/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>>>",
+        b"<</Length %d>>stream\n%bendstream" % (len(table), table.encode()),
+        encoding % (len(encoding.partition(b"stream\n")[2]) - 11) if encoding == TABLED else b"null",
+    ]
+    made, starts = b"%PDF-1.7\n", []
+    for number, each in enumerate(objects, 1):
+        starts.append(len(made))
+        made += b"%d 0 obj\n%b\nendobj\n" % (number, each)
+    end = len(made)
+    rows = b"".join(b"%010d 00000 n \n" % start for start in starts)
+    made += b"xref\n0 %d\n0000000000 65535 f \n%b" % (len(objects) + 1, rows)
+    return made + b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % (len(objects) + 1, end)
+
+
+@pytest.mark.parametrize("encoding", [NAMED, TABLED], ids=["by name", "by a table in the file"])
+def test_letters_whose_numbers_have_two_bytes_are_read(encoding: bytes) -> None:
+    read = read_isolated(typeset(("木工坊的学徒守则", "每年享有六天假期。"), encoding), ".pdf", "n")
+    assert (read.text, read.notes) == ("木工坊的学徒守则\n每年享有六天假期。", ())
+
+
+def test_radicals_that_a_browser_writes_are_read_as_the_words_they_stand_for() -> None:
+    lines = (
+        "⽊⼯坊员⼯守则①",
+        "第⼀条 学徒⼊⻔满⼀年者，每年享有六天假",
+        "期，满四年者增⾄九天。⻓假须提前两周书⾯",
+        "申请，由店⻓批准。",
+        "第⼆条 ⼯坊位于⼭脚，⽅圆⼗⾥之内⽐任何",
+        "第三条 电锯由两⼈操作",
+    )
+    read = read_isolated(typeset(lines, NAMED), ".pdf", "n")
+    assert read.text.split("\n") == [
+        "木工坊员工守则①",
+        "第一条 学徒入门满一年者，每年享有六天假期，满四年者增至九天。长假须提前两周书面申请，由店长批准。",
+        "第二条 工坊位于山脚，方圆十里之内比任何",
+        "第三条 电锯由两人操作",
+    ]

@@ -347,6 +347,45 @@ def test_a_part_about_somebody_who_was_not_found_stays_open(rules: Asked) -> Non
     assert "Whom did she replace?" in view.answer
 
 
+GUILD = {
+    "2025年6月理事会纪要": "梁志成提出购置两台数控雕刻机，预算为64万元。韩越反对，认为应当先修缮厂房。\n\n"
+    "会议决定南桥镇车间于9月1日开工，由苏敏负责。",
+    "木工坊守则": "女员工享有158天产假，男员工陪产假为15天。\n\n学徒入门满一年者，每年享有年假7天。满四年者增至11天。\n\n"
+    "青石镇车间面积900平方米。",
+}
+
+
+@pytest.fixture(scope="module")
+def guild(noted: Noted) -> Asked:
+    return _workbench(noted, GUILD)
+
+
+def test_of_two_figures_only_the_one_beside_what_is_asked_is_the_short_answer(guild: Asked) -> None:
+    assert guild("产假是多少天？").short != "15天"
+    assert guild("陪产假是多少天？").short == "15天"
+
+
+def test_the_sentence_behind_is_quoted_with_one_that_leaves_a_part_of_the_question_open(guild: Asked) -> None:
+    assert "满四年者增至11天" in guild("学徒工作六年有多少天年假？").answer
+
+
+@pytest.mark.parametrize(
+    ("question", "short", "said"),
+    [
+        ("谁反对购置数控雕刻机？", None, "韩越反对"),
+        ("谁提出购置数控雕刻机？", "", "梁志成提出"),
+        ("谁负责南桥镇车间？", "苏敏", "苏敏"),
+        ("谁反对扩建青石镇车间？", "", ""),
+    ],
+)
+def test_who_is_answered_by_the_sentence_with_the_deed_only(guild: Asked, question: str, short: str, said: str) -> None:
+    view = guild(question)
+    assert view.outcome == ("answered" if said else "no_evidence"), view.answer
+    assert said in view.answer
+    assert short in (None, view.short)
+    assert not said or view.citations[0].status == "supported"
+
+
 OFFICE = {
     "Staff handbook": "## 3. Sickness absence\n\nEmployees who are unable to work owing to sickness must telephone the duty "
     "manager no later than 07:45. Sick pay is paid in full for six weeks.\n\n## 4. Expenses\n\nExpenses are reimbursed as "

@@ -250,7 +250,7 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen3/rivers.csv", "How long is the Ghiri?", "Ghiri: length **3,390 km**"),
         ("unseen3/restaurant_inspections.csv", "Which restaurants are in Northfield?", "Restaurant for Northfield"),
         ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue for"),
-        ("unseen4/图书馆借阅.csv", "科技类有几本书？", "图书馆借阅.csv中类别为科技的共有**2**行"),
+        ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技的共有**2**行"),
         ("unseen4/图书馆借阅.csv", "各类别的馆藏数量一共是多少？", "馆藏数量合计为"),
     ],
 )  # fmt: skip
@@ -875,6 +875,36 @@ def test_quarters_households_and_people_are_read_in_chinese(
     members = "社员编号,姓名,所在村,蜂群数,股金(元)\nQ1,罗守田,柳溪村,72,20000\nQ2,彭大贵,黄泥坳,34,8000\nQ3,何秀兰,柳溪村,149,5000\n"
     folder = written(tmp_path / "bees", {"产量.csv": yields, "社员名册.csv": members})
     assert said in asked(bench, folder, question).answer
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("欠款总额是多少？", "应收账款合计为**46**"),
+        ("各地区欠款是多少？", "各大区的应收账款合计：华东 40、华北 6"),
+        ("三月卖了多少？", "3月，销售额合计为**70**"),
+        ("营业额最高的大区是哪个？", "**华东**的销售额合计最高：**90**"),
+        ("仓库A一共有多少件库存？", "A，stock合计为**36**"),
+        ("成本最高的是什么？", "**saw**的unit cost最高：**890**"),
+        ("哪个城市员工最多？", "**青石**的行数最高：**2**"),
+        ("每个城市有多少员工？", "各城市的行数：南桥 1、青石 2"),
+        ("薪水超过5000元的有几个人？", "共有**2**行"),
+        ("工资最高的是谁？", "**孙江**的月薪最高"),
+        ("谁卖得最多？", ""),  # no table has sellers
+        ("南桥项目花多少钱？", ""),
+        ("哪个产品的销量最高？", ""),  # an amount of money is no quantity
+    ],
+)
+def test_words_of_everyday_chinese_mean_the_columns_that_are_nearest(
+    bench: Workbench, own_library: Path, tmp_path: Path, question: str, said: str
+) -> None:
+    orders = "日期,大区,产品,销售额,应收账款\n2025-02-03,华东,橡木桌,50,40\n2025-03-05,华北,橡木桌,30,6\n2025-03-09,华东,松木柜,40,0\n"
+    stock = "item,warehouse,stock,unit_cost\ndrill,A,14,320\nsaw,B,6,890\nplane,A,22,150\n"
+    staff = "姓名,城市,月薪（元）\n赵鸣,青石,4200\n钱婉,南桥,5100\n孙江,青石,6300\n"
+    folder = written(tmp_path / "shop", {"订单.csv": orders, "inventory.csv": stock, "员工名册.csv": staff})
+    view = asked(bench, folder, question)
+    assert said in view.answer
+    assert view.outcome == ("answered" if said else "no_evidence"), view.answer
 
 
 def test_a_day_is_not_read_from_a_table_of_months(bench: Workbench, own_library: Path, tmp_path: Path) -> None:

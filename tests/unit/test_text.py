@@ -48,6 +48,14 @@ def test_lines_that_were_broken_to_fit_a_page_are_joined() -> None:
         "1,840 people at the end of 2025. Complaints fell.",
     )
     assert unwrapped([first, second]) == [f"{first} {second}"]
+    chinese = [
+        "学徒入门满一年者，每年享有六天假期，满四年者增至",
+        "九天，共计 12",
+        "天。",
+        "以上各条自下月初一起在本工坊各处施行以至后院",
+        "（一）电锯",
+    ]
+    assert unwrapped(chinese) == [chinese[0] + chinese[1], *chinese[2:]]
     narrow, wide = (
         "It was decided to buy the digital unit of Vetray for",
         "£38,400, to be installed at Tring in March 2026, and to sell",

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.library import collections
 from pages.parts.shared import account, address, paging
 from pages.parts.shared import map as plot
-from pages.parts.shared.language import current, t
+from pages.parts.shared.language import current, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
 from pages.parts.shared.words import count
@@ -164,7 +164,7 @@ def _left_out(library: Library, name: str) -> None:
     if failed:
         with st.expander(t("{files} could not be read", files=count(len(failed), "file")), icon=":material/warning:"):
             for path, reason in failed:
-                st.markdown(f"{plain(path.name)} — {plain(reason)}  \n:small[:gray[{plain(str(path))}]]")
+                st.markdown(f"{plain(spoken(f'{path.name} {reason}'))}  \n:small[:gray[{plain(str(path))}]]")
     if partial:
         files = count(len({file for file, _ in partial}), "file")
         with st.expander(t("{files} read in part", files=files), icon=":material/info:"):

@@ -82,6 +82,6 @@ def _report(folder: Path, found: FolderReport) -> None:
         )
     )
     for path, reason in found.unreadable:
-        st.warning(f"{plain(path.name)}: {plain(reason)}", title=t("Not read"))
+        st.warning(plain(spoken(f"{path.name} {reason}")), title=t("Not read"))
     for path, note in found.partial:
         st.info(f"{plain(path.name)}: {plain(retold(note, current()))}", title=t("Read in part"))

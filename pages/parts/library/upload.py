@@ -91,6 +91,6 @@ def _show_report(report: uploads.UploadReport) -> None:
     if report.known:
         st.info(t("{files} skipped: the same content is already there.", files=count(len(report.known), "document")))
     for name, reason in report.refused:
-        st.warning(t("{name} {reason}", name=plain(name), reason=plain(reason)), title=t("Not added"))
+        st.warning(plain(spoken(f"{name} {reason}")), title=t("Not added"))
     for name, note in report.partial:
         st.info(f"{plain(name)}: {plain(retold(note, current()))}", title=t("Read in part"))

@@ -8,8 +8,9 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -179,6 +180,12 @@ class Evidence:
             for fact in step.facts
             if step.name != "query" and not (fact.own and ROW.match(fact.line) and fact.n not in self._written)
         )
+
+    @cached_property
+    def behind(self) -> dict[Fact, Fact]:
+        """The sentence behind each one in the same paragraph."""
+        visits = (step.text for step in self.steps if step.name == "visit")
+        return {one: other for text in visits for pieces in _paragraphs(text) for one, other in pairwise(pieces)}
 
     @cached_property
     def _written(self) -> frozenset[int]:
@@ -381,11 +388,14 @@ def _steps(messages: Sequence[Message]) -> list[Step]:
 
 
 def _facts(text: str) -> list[Fact]:
-    found = []
+    return [fact for pieces in _paragraphs(text) for fact in pieces]
+
+
+def _paragraphs(text: str) -> Iterator[list[Fact]]:
+    """Yield the sentences of each paragraph of the sources quoted."""
     for n, title, url, quoted in _SOURCE.findall(text):
         lines = [html.unescape(raw.removeprefix(">").strip()) for raw in quoted.splitlines()]
         for line in lines if url.startswith(f"library://{FACTBOOK}/") else with_headings(unwrapped(lines)):
             whole = line.startswith(("#", "|")) or (_LABEL.match(line) and len(line) < 400)
             pieces = [line] if whole else sentences(line)
-            found += [Fact(int(n), url, title.strip(), piece) for piece in pieces if piece not in ("", "…")]
-    return found
+            yield [Fact(int(n), url, title.strip(), piece) for piece in pieces if piece not in ("", "…")]

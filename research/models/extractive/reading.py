@@ -46,6 +46,7 @@ _ALIKE = 0.65
 """Least cosine of two nouns for the same people; 学生 and 教师 have .6, `worker` and `employee` .85."""
 _IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?|[是为]\s?")
 """Matches the verb before a complement: `is`, `is limited to`, `was set at`."""
+_WHO = re.compile("谁|哪位|何人")
 _COMPLEMENT = re.compile(
     r"(?:the|an?)\s[^,;:.()]{3,60}?(?=[,;:.(]|\s(?:which|who|that|because|but)\b)|[^，。；：（]{2,30}?(?=[，。；：（])"
 )
@@ -68,10 +69,11 @@ def read(prose: Prose) -> Reading | None:
         return None
     fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
     chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
-    whole = [said for said in fitting if said.things and _says_all(said, wanted)]
-    alone = kind in _TIMED and len(whole) == 1 and not chosen[0].things
+    whole = [said for said in fitting if said.things and _does(said, wanted) and _says_all(said, wanted)]
+    missing = not chosen[0].things or not _does(chosen[0], wanted)
+    alone = kind in (*_TIMED, "person") and len(whole) == 1 and missing
     if alone:
-        chosen = fitting = ranked = whole  # below its heading, it says all that is asked, with a figure
+        chosen = fitting = ranked = whole  # below its heading, it says all that is asked, with a figure or who does it
     first = chosen[0]
     # Beside one that says more of the question, but denies it or does not, another is no answer.
     stated = (
@@ -82,6 +84,7 @@ def read(prose: Prose) -> Reading | None:
     nowhere = wanted.asked - frozenset[str]().union(*(page.keys for page in prose.pages))
     stated = stated and not (kind in ("date", "year") and not first.things and not re.search(r"\d", first.fact.line))
     stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
+    stated = stated and (kind != "person" or _does(first, wanted))
     stated = stated and not _otherwise(first, wanted, nowhere) and not _unranked(first, wanted.text)
     stated = stated and not _of_another_year(first, wanted.text) and not _of_others(first, wanted)
     # A heading adds nothing.
@@ -95,8 +98,8 @@ def read(prose: Prose) -> Reading | None:
     quotes = [said.fact for said in best]
     if not stated and prose.own:
         quotes = [*_passage(first), *(fact for fact in quotes if fact not in _passage(first))][:_PASSAGE]
-    elif first.beside and first.beside not in quotes:
-        quotes.insert(1, first.beside)
+    elif (further := first.beside or _further(first, prose, scorer)) and further not in quotes:
+        quotes.insert(1, further)
     quoted = {said.page.n for said in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
     order = [page.n for page in prose.chosen if page.n in others][: CITED - len(quoted)]
@@ -116,6 +119,29 @@ def _says_all(said: Sentence, wanted: Wanted) -> bool:
     before = said.page.lines[at - 1].line if at else ""
     above = f"{head if head.startswith('#') else ''} {before}"
     return wanted.words.keys() <= said.own | wanted.held(said.page, above)
+
+
+def _does(said: Sentence, wanted: Wanted) -> bool:
+    """Return whether a sentence has the deed that a Chinese question asks *who* did, or else anybody; others always do."""
+    asked = _WHO.split(wanted.text, maxsplit=1)
+    if len(asked) == 1:
+        return True
+    deed = next((word for word in content_tokens(asked[1]) if stem(word) in wanted.words), "")
+    have = content_tokens(said.fact.line)
+    if not deed:
+        return bool(said.things or said.beside) or any(map(_is_person, have))
+    # A word of one letter has many others for it.
+    return len(deed) < 2 or stem(deed) in said.own or any(cosine(deed, word) >= _ALIKE for word in have)
+
+
+def _further(first: Sentence, prose: Prose, scorer: Scorer) -> Fact | None:
+    """Return the sentence behind one that leaves a part of the question open, if it has another figure in the same unit."""
+    behind = prose.evidence.behind.get(first.fact)
+    if behind is None or not prose.wanted.asked - first.own:
+        return None
+    units = {each.unit for each in quantities(first.fact.line) if each.kind == "number"}
+    things = scorer.things(behind.line, first.page)
+    return behind if any(each.unit in units for thing in things for each in quantities(thing)) else None
 
 
 def _ways(pages: Sequence[Page], prose: Prose) -> dict[Page, frozenset[str]]:
@@ -219,13 +245,19 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
     """
     line, asked = said.fact.line, prose.wanted.asked - keys(said.page.title)
     figures = {each.start: each for each in quantities(line) if each.kind == "number"}
+    clauses = [(each.start(), each.end()) for each in re.finditer(r"(?:[^，,;；]|,(?=\d))+", line)]
+    rivals = [(a, b) for a, b in clauses if asked <= keys(line[a:b]) and any(a <= at < b for at in figures)]
+    if kind == "number" and asked and len(rivals) > 1:
+        return ""  # the same is said with several figures
     if kind in (None, "name", "number") or (kind == "person" and has_cjk(line)):
         for verb in _IS.finditer(line):
             if not asked <= keys(line[: verb.start()]):
                 continue
-            if (figure := figures.get(verb.end())) and not figure.weak:
+            figure = figures.get(verb.end())
+            beside = not rivals or rivals[0][0] <= verb.start() < rivals[0][1]
+            if figure and not figure.weak and beside and kind != "person":
                 return amount(line, figure)
-            if kind != "number" and (stated := _COMPLEMENT.match(line, verb.end())):
+            if kind != "number" and not figure and (stated := _COMPLEMENT.match(line, verb.end())):
                 return stated[0]
     clause = next((each for each in re.split("[，,;；]", line) if asked <= keys(each)), line)  # of several people
     return said.things[0] if named and said.things[0] in clause and not (kind == "name" and figures) else ""

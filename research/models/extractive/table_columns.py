@@ -54,6 +54,7 @@ _APART = (
     re.compile(r"price|单价|价格", re.I),
     re.compile(r"loss|亏损", re.I),
     re.compile(r"tax|税", re.I),
+    re.compile(r"quantit|数量|销量", re.I),
 )
 """Measures that vectors confuse: a question for one of them is not answered with another."""
 
@@ -247,7 +248,7 @@ def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
         (a, b)
         for a, b in places
         if any(same(word, head) for word in words_of(text[max(0, a - 25) : a])[-2:] for head in heads)
-        or (has_cjk(text) and column.name in text)
+        or (has_cjk(text) and (column.name in text or likeness(text[:a].rstrip()[-2:], column) >= _SAID))
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from research.models.extractive import table_words as said
 from research.models.extractive.similarity import cosine
-from research.models.extractive.table_columns import GENERIC, likeness, words_of
+from research.models.extractive.table_columns import GENERIC, apart, likeness, words_of
 from research.models.extractive.table_degrees import is_degree
 from research.models.extractive.table_meant import Meant, titled
 from research.models.extractive.table_nouns import added, names_of_rows
@@ -59,10 +59,12 @@ _LEVELS = re.compile(
 _NOT_LEVELS = re.compile(r"\bnew\b|joined|hired|新增", re.I)
 _SAME = 0.7
 """Least cosine of a Chinese word and an English name that translate each other; `护士` and `doctors` have .51."""
+_AHEAD = 0.2
+"""How much nearer to a column than to all others a word is that names it in other words; 欠款 is nearer to 应收账款 by .24."""
 CLEAR = 0.55
 """Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
 _CHINESE = re.compile(
-    r"请问?|加起来|一共|总共|合计|共有|共|总|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
+    r"请问?|加起来|一共|总共|合计|共有|共|总[额数量]?|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
     rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|全|整个?|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
     r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|列出|"
     r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|卖出?|售出?|拿|获得|多|少"
@@ -211,6 +213,7 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         *meant.head,
         *filter(None, [meant.kind, meant.taken]),
     ]
+    foreign = [name.replace("_", " ") for name in names if not has_cjk(name)]
     names += [word for group in SYNONYMS for word in group if not group.isdisjoint(names)]
     # The title says what the figures are: 销售额 of the sheet 销售.
     if meant.table.by_month or (meant.wide and not meant.kind):
@@ -219,9 +222,8 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     units = [*(column.unit for column in columns), *(["钱"] if money else [])]
     for name in sorted(filter(None, (*names, *units)), key=len, reverse=True):
         rest = rest.replace(name, " ")
-    left = re.findall(r"[\u4e00-\u9fff]+|[A-Za-z]{2,}", _CHINESE.sub(" ", rest))
+    left = re.findall(r"[\u4e00-\u9fff]+|[A-Za-z]+", _CHINESE.sub(" ", rest))
     pieces = {piece for name in names for piece in (name[:2], name[-2:], name[0], name[-1]) if piece}
-    foreign = [name.replace("_", " ") for name in names if not has_cjk(name)]
     alike = [name for name in names if has_cjk(name)]
     return [
         each
@@ -230,4 +232,16 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         and not (len(each) > 1 and any(each in name for name in names))
         and not any(cosine(each, name) >= _SAME for name in foreign)
         and not any(set(each) & set(name) and cosine(each, name) >= _SAME for name in alike)
+        and not (len(each) > 1 and _nearest(each, meant, columns))
     ]
+
+
+def _nearest(word: str, meant: Meant, columns: Sequence[PColumn]) -> bool:
+    """Return whether a Chinese word is much nearer in meaning to a column of the plan than to any other of the table."""
+    near = {
+        column: max(cosine(word, own) for own in (column.name.replace("_", " "), *column.words))
+        for column in meant.table.columns
+        if not apart(word, column.name)
+    }
+    own = max((near[each] for each in columns if each in near), default=0.0)
+    return own >= CLEAR and own >= _AHEAD + max((near[each] for each in near if each not in columns), default=0.0)

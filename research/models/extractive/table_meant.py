@@ -66,6 +66,8 @@ MOST_OF = re.compile(
     re.I,
 )
 MOST_ALONE = re.compile(rf"\b(?:most|least)\b(?=\s+(?:{_BEFORE})\b|\W*$)", re.I)
+_HEADLESS = re.compile(r"最[^\W\d_的]{1,3}的(?:是(?:什么|哪[个一]?)|有哪些)$")
+"""What asks which row has the most without a noun for it: 成本最高的是什么."""
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
 _ALIKE = 0.7
 """Least cosine of a word and the name of a column whose members it means; `car` and `fuel` have .47."""
@@ -228,12 +230,15 @@ class Meant:
             words = words_of(match["what"] or match["zh"] or "")
             for word in words[:2]:
                 if found := self._named(word):
+                    self.taken = word
                     return found
         if said.WHO.search(self.text):
-            who = next(iter(_persons(self.table)), None) or self.key()
+            who = next(iter(_persons(self.table)), None)
             return (who, 0.5) if who else (None, -1.0)
         match = _BEST.search(self.text) or _OPENING.search(self.text)
         ranked = self.ranked() or said.GROWTH.search(self.text) is not None
+        if self.ranked() and _HEADLESS.search(self.text):
+            return (key, 0.4) if (key := self.key()) else (None, -1.0)
         if match and ranked:
             plain = next((each for each in match.groups() if each), "")
             for each in self.found or ():
@@ -379,7 +384,8 @@ def titled(table: PTable) -> list[str]:
 def _persons(table: PTable) -> list[PColumn]:
     """Return the columns of text that name people, their names before their numbers."""
     near = {each: cosine("person name", each.said.lower()) for each in table.of_type("text")}
-    found = [each for each in near if _PERSON.search(each.name) or near[each] > 0.3]
+    things = {each: cosine("product name", each.said.lower()) for each in near}
+    found = [each for each in near if _PERSON.search(each.name) or near[each] > max(0.3, things[each])]
     return sorted(found, key=lambda each: (not _PERSON.search(each.name), -near[each]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from research.models.extractive import table_words as said
@@ -11,7 +12,7 @@ from research.models.extractive.table_degrees import measured
 from research.models.extractive.table_meant import COUNTED, MOST_ALONE, Meant, counting
 from research.models.extractive.table_nouns import quantity
 from research.models.extractive.table_reading import PColumn
-from research.models.extractive.table_synonyms import means
+from research.models.extractive.table_synonyms import means, synonymous
 from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.times import DAY
 from research.text import has_cjk
@@ -36,6 +37,9 @@ class Measured(Meant):
             return by if by[0] else self._of_years(words)
         if noun and (found := self._counted(noun)) is not None:
             return found
+        most = [word for word in words if len(word) > 1 and not said.calculates(word)]
+        if group and most and re.search("最[多少]", self.text) and all(map(self._only_names_a_row, most)):
+            return None, 0.0  # 哪个城市员工最多
         # A name of several words as it stands in the table is not those words by chance: the reply *Goals for*.
         phrase = has_cjk(self.text)
         inside = [column for column in columns if column.name in self.text and (phrase or " " in column.said)]
@@ -54,6 +58,9 @@ class Measured(Meant):
             return self._by_degree(words)
         if said.GROWTH.search(self.text) and len(columns) == 1 and all(map(said.calculates, words)):
             return columns[0], 0.5  # `which region grew fastest` of a table with one figure
+        alike = [each for each in columns if any(synonymous(word, each.name) for word in words)]
+        if len(alike) == 1 and has_cjk(self.text) and not any(map(self._is_head, words)):
+            return alike[0], 0.9
         found_best = best(words, columns, self._beside(words))
         if found_best is None and group and len(columns) == 1 and MOST_ALONE.search(self.unlimited):
             return columns[0], 0.5  # `which service brought in the most`
@@ -122,6 +129,9 @@ class Measured(Meant):
         """Return whether a column of figures is named by a word, or the years of a table are about it."""
         years = words_of(self.kind) if self.wide else []
         return any(means(word, own) for own in (*years, *(own for each in self.figures for own in each.words)))
+
+    def _only_names_a_row(self, word: str) -> bool:
+        return self.names_rows(word) and not self._named_by(word)
 
     def one_row(self) -> bool:
         """Return whether a value that the question names is that of one row."""

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from research.models.extractive.table_columns import same
 from research.models.extractive.table_reading import PColumn, PTable
+from research.models.extractive.table_synonyms import synonymous
 from research.models.extractive.table_units import is_money
 from research.text import has_cjk
 
@@ -75,7 +76,8 @@ def quantity(table: PTable) -> PColumn | None:
 def with_amount(table: PTable) -> PTable:
     """Return a table with the amount of each row, if it has a quantity and a price for one, and no amount of its own."""
     pieces, prices = quantity(table), [each for each in figures(table) if PRICE_OF_ONE.search(each.said)]
-    money = [each for each in figures(table) if is_money(each.unit) and each not in prices]
+    money = [each for each in figures(table) if is_money(each.unit) or synonymous(each.said.lower(), "sales")]
+    money = [each for each in money if each not in prices]
     named = any(each.sql == "amount" for each in table.columns)
     if pieces is None or len(prices) != 1 or money or named or table.by_month:
         return table

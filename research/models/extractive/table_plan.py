@@ -418,7 +418,8 @@ def _near(meant: Measured, plan: Plan, left: Sequence[str]) -> bool:
         return False
     if len(plan.periods) > 1 or not (plan.filters or plan.limits or plan.periods or plan.group):
         return False  # what is open may compare the two, or choose rows
-    words = [word for word in words_of(meant.text) if word not in left and word not in GENERIC]
+    words = [word for word in words_of(meant.text) if word not in (*GENERIC, "钱")]  # a unit names none
+    words = [word for word in words if word not in (left if word.isascii() else left[0])]
     if plan.measure is None:
         return any(map(meant.names_rows, words))
     return plan.measure.name in meant.text or any(likeness(word, plan.measure) >= CLEAR for word in words)

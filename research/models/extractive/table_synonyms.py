@@ -12,7 +12,7 @@ SYNONYMS = tuple(
         "salary pay paid wage earnings payroll compensation 工资 薪资 薪水 月薪 年薪",
         "price cost charge fee 价格 单价 费用",
         "cost expense expenditure spending outlay 成本 支出 花费 开支",
-        "person people employee staff worker member headcount 员工 人员 职工 雇员",
+        "person people employee staff worker member headcount 人 员工 人员 职工 雇员",
         "student pupil 学生 学员",
         "team club side squad 球队 队伍",
         "country nation state 国家",

@@ -112,7 +112,7 @@ def _filled(plan: Plan, rows: Rows) -> bool:
         return bool(rows.rows)
     if plan.operation == "lookup":
         return bool(rows.rows[0][-1])
-    if plan.operation == "rank" and len(rows.rows) > 2 and len({row[-1] for row in rows.rows}) == 1:
+    if plan.operation == "rank" and plan.many >= 0 and len(rows.rows) > 2 and len({row[-1] for row in rows.rows}) == 1:
         return False  # all are equal, so that none has the most
     last = rows.rows[0][-1]
     return bool(last) and (plan.operation == "rank" or figure(last) is not None)

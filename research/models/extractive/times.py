@@ -18,7 +18,7 @@ _MONTH = re.compile(
     r"(?:\s+(?P<behind>[12]?\d|3[01])(?:st|nd|rd|th)?(?![\d%]),?)?(?:\s+(?P<year>(?:19|20)\d\d))?"
 )
 _ZH_MONTH = re.compile(
-    r"(?:(?P<year>(?:19|20)\d\d)\s{0,2}年\s{0,2})?(?P<month>1[0-2]|[1-9])\s{0,2}"
+    r"(?:(?P<year>(?:19|20)\d\d)\s{0,2}年\s{0,2})?(?P<month>1[0-2]|[1-9]|(?<![一二三四五六七八九十])(?:十[一二]?|[一二三四五六七八九])(?=月))\s{0,2}"
     r"(?:月份?(?:(?P<day>[12]?\d|3[01])[日号])?|(?=[到至~–-]\s?\d{1,2}\s?月))"
 )
 _ISO = re.compile(r"(?<![\d-])(?P<year>(?:19|20)\d\d)-(?P<month>0[1-9]|1[0-2])-(?P<day>[0-2]\d|3[01])(?![\d-])")
@@ -106,7 +106,8 @@ def periods(text: str) -> list[Period]:
         number = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["name"][:3]))
         add(f"{match['year'] or ''}-{number:02d}{_day(match['day'] or match['behind'])}", match)
     for match in _ZH_MONTH.finditer(text):
-        add(f"{match['year'] or ''}-{int(match['month']):02d}{_day(match['day'])}", match)
+        month = month_of(f"{match['month']}月") or int(match["month"])
+        add(f"{match['year'] or ''}-{month:02d}{_day(match['day'])}", match)
     for match in _ISO.finditer(text):
         add(match.group(), match)
     for match in YEAR.finditer(text):
