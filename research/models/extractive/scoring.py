@@ -24,17 +24,18 @@ from research.text import content_tokens, has_cjk, tokens
 from research.web.table_text import HEAD
 
 WEIGHTS = {
-    "near": 8.0,
-    "near_in_place": 3.3,
-    "shares": 2.2,
-    "shares_in_place": 1.7,
-    "says": 2.0,
-    "says_in_place": 0.2,
-    "no_figure": -1.4,
-    "no_name": -1.4,
+    "near": 5.3,
+    "near_in_place": 4.5,
+    "near_by_words": 4.8,
+    "shares": 2.0,
+    "shares_in_place": 2.2,
+    "says": 0.7,
+    "says_in_place": 0.9,
+    "no_figure": -2.6,
+    "no_name": -1.6,
 }
 """Of each feature in `features`."""
-NONE = 6.8
+NONE = 7.5
 """The score of the answer that no sentence is one."""
 _MEASURED = {
     "celsius": "temperature 温度",
@@ -96,7 +97,7 @@ class Scorer:
         ]
         return sorted(scored, key=lambda said: (said.probability <= SURE, self._timed and not said.things, -said.score))
 
-    def compared(self, ways: Mapping[Page, frozenset[str]]) -> list[tuple[Sentence, float, float]]:
+    def compared(self, ways: Mapping[Page, frozenset[str]]) -> list[tuple[Sentence, float, float, float]]:
         """Return the sentences, the best by their words, with their similarities of meaning for `features`.
 
         Those that say nothing of what is asked about a thing are left out: they are near by its name alone.
@@ -106,8 +107,14 @@ class Scorer:
         share = self._wanted.share
         found = sorted(found, key=lambda said: -share(said.own) - share(said.held))[:_COMPARED]
         asked = {left: self._asking(left) for left in {said.left for said in found}}
+        bare = {left: " ".join(word for at, word in self._wanted.words.items() if at in left) for left in asked}
         return [
-            (said, cosine(asked[said.left], said.fact.line), cosine(asked[said.left], _in_place(said)))
+            (
+                said,
+                cosine(asked[said.left], said.fact.line),
+                cosine(asked[said.left], _in_place(said)),
+                cosine(bare[said.left], said.fact.line),
+            )
             for said in found
         ]
 
@@ -118,15 +125,17 @@ class Scorer:
         said = {self._wanted.words[at] for at in self._wanted.words.keys() - left}
         return " ".join(word for word in tokens(self._wanted.text) if word not in said)
 
-    def features(self, said: Sentence, near: float, in_place: float) -> dict[str, float]:
+    def features(self, said: Sentence, near: float, in_place: float, by_words: float) -> dict[str, float]:
         """Return what the score is made of, each about 0 to 1.
 
-        `near` and `in_place` are the similarities of meaning without and with its title and heading.
+        `near` and `in_place` are the similarities of meaning without and with its title and heading, `by_words` that to
+        the topic words of the question alone.
         """
         wanted, kind = self._wanted, self._kind
         return {
             "near": near,
             "near_in_place": in_place,
+            "near_by_words": by_words,
             "shares": wanted.share(said.own, said.left),
             "shares_in_place": wanted.share(said.held, said.left),
             "says": self._says(said.own, said),
