@@ -192,12 +192,13 @@ class _Checker:
         """Return what the cited sources say of a claim below a heading."""
         if (limit := _limit(claim, self.checked)) is not None:
             return _Found("unverified", (limit,), {})
-        plain = _attributed(_EMPHASIS.sub("", claim), [page.title for page in pages])
+        plain = _EMPHASIS.sub("", claim)
         cells = [cell for page in pages for cell in page.cells]
         row = rowed(plain, context)
         said = told(row, cells, [page.title for page in pages])
         above = [*(each.text for each in before if each.context == context), context]
-        verbatim = _verbatim(plain, pages, above)
+        bare = _attributed(plain, [page.title for page in pages])
+        verbatim = _verbatim(bare, pages, above)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
             verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
@@ -208,7 +209,7 @@ class _Checker:
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
-        return found or _Found("unverified", self._printed_only(said), {}, said.text)
+        return found or _Found("unverified", self._printed_only(said), {}, said.text if bare == plain else bare)
 
     def _printed_only(self, said: Told) -> tuple[Reason, ...]:
         """Return why a claim is left open; a figure that the python tool printed without cited inputs is named."""

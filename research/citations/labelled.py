@@ -47,6 +47,8 @@ _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 _PER = re.compile(r"\bper (1,?000|100,?000)\b")
 _WORDS = sorted((word for word in SCALES if len(word) > 3 or has_cjk(word)), key=len, reverse=True)
 _PER_WORD = re.compile(rf"(?:\bper |[每/])({'|'.join(_WORDS)})(?![a-z米克瓦卡分])", re.I)
+_PER_TIME = {"/日": "per day", "/天": "per day", "/月": "per month", "/年": "per year"}
+"""The English of rates whose unit is Chinese: 桶/日."""
 _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """Matches the words before the people of `per 100 people`."""
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re.I)
@@ -447,6 +449,7 @@ def _in_english(text: str, names: tuple[str, ...]) -> str:
 def _english(names: tuple[str, ...]) -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the English of Chinese labels, cities and names, and a pattern that prefers the longest: 罗马尼亚 to 罗马."""
     found = {term: name for name, term in terms("city").items()} | english_labels()
+    found |= _PER_TIME
     found |= {term: term for term in listed("per") if len(term) > 2 and has_cjk(term)}  # not the 人口 of 人口密度
     found |= {term: "border" for term in listed("borders") if has_cjk(term)}
     found |= {term: name for name in names for term in chinese_places(name)}
@@ -672,7 +675,8 @@ def accounted(claim: Told, cells: Sequence[Cell], extra: frozenset[str], fixed: 
     text = list(pattern("phrase").sub(lambda phrase: " " * len(phrase[0]), claim.text))
     for each in claim.spans:
         lead = _toward().search(claim.text, max(0, each.start - _LEAD), each.start)
-        start = lead.start() if lead else each.start
+        rate = lead and each.kind == "year" and "per" in words(lead[0])  # `per year (2023)` is no year's number
+        start = lead.start() if lead and not rate else each.start
         end = each.start if each.kind == "year" or words(each.written) & fixed else each.end
         text[start:end] = " " * (end - start)
     known = spoken("link", "whole") | extra | {str(year) for year in claim.years}

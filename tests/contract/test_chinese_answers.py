@@ -9,6 +9,7 @@ import pytest
 import research
 from research.citations import check
 from research.events.view import fold
+from research.exports.charts import charts
 from research.types import FAILS, Source
 from research.workbench.workbench import Workbench
 
@@ -158,3 +159,11 @@ def test_each_figure_of_a_comparison_of_three_is_checked(bench: Workbench) -> No
 )
 def test_a_longer_name_misspelt_and_each_of_a_group(bench: Workbench, question: str, said: str) -> None:
     assert said in research.run(question, workbench=bench).answer
+
+
+def test_a_rate_is_of_the_period_that_its_source_has(bench: Workbench) -> None:
+    source = Source(1, "", "Norway · Energy", "Total petroleum production: 2.02 million bbl/day (2023 est.)")
+    said = [f"挪威的石油总产量为202万桶/{each}（2023年估计） [1]。" for each in ("日", "年")]
+    assert [check(each, [source])[0].status for each in said] == ["supported", "unverified"]
+    view = research.run("挪威和英国的石油产量哪个更高？", workbench=bench)
+    assert [chart.unit for chart in charts(view)] == ["万桶"]
