@@ -223,7 +223,7 @@ def portion(text: str) -> Ranking | None:
         _PORTION.search(text[:start]) and place_in(text[end:]) and not place_in(text[:start])
     ):
         return None  # `the share of Brazil's exports that goes to South America`
-    rest = _PORTION.sub(" ", f"{text[:start]} {behind}")
+    rest = re.sub(r"\b(?:what|which)\b", " ", _PORTION.sub(" ", f"{text[:start]} {behind}").lower())
     whole = asked(parse(f"the total of all countries: {rest}"))
     if whole is None or whole.kind != "sum":
         return None
