@@ -102,6 +102,11 @@ def _chosen(text: str, table: PTable) -> list[Filter] | None:
     return found and [each for each in found if each.start != at or not people(*tokens(text[at : each.end]))]
 
 
+def _sure(column: PColumn | None, sure: float) -> tuple[PColumn | None, float]:
+    """Return a column with how sure it is; none is one that is asked for, but not found."""
+    return (column, sure) if column else (None, -1.0)
+
+
 class Meant:
     """One question read against one table."""
 
@@ -112,12 +117,11 @@ class Meant:
         self.table = table
         self.found = _chosen(self.text, table)
         self.limits = said.limits(self.text)
+        others = (*self.limits, *(self.found or ()))
         self.periods = [
             each
             for each in _undated(periods(self.text), table)
-            if not any(
-                other.start < each.end and each.start < other.end for other in (*self.limits, *(self.found or ()))
-            )
+            if not any(other.start < each.end and each.start < other.end for other in others)
         ]
         self.figures = figures(table)
         self.kind = ""
@@ -227,18 +231,16 @@ class Meant:
         """Return the column whose members are asked for and how sure that is; below 0: one is asked for, but not found."""
         offered = [column for column in self.table.of_type("text") if self.options(column)]
         if match := GROUPED.search(self.text):
-            words = words_of(match["what"] or match["zh"] or "")
-            for word in words[:2]:
+            for word in words_of(match["what"] or match["zh"] or "")[:2]:
                 if found := self._named(word):
                     self.taken = word
                     return found
         if said.WHO.search(self.text):
-            who = next(iter(_persons(self.table)), None)
-            return (who, 0.5) if who else (None, -1.0)
+            return _sure(next(iter(_persons(self.table)), None), 0.5)
         match = _BEST.search(self.text) or _OPENING.search(self.text)
         ranked = self.ranked() or said.GROWTH.search(self.text) is not None
         if self.ranked() and _HEADLESS.search(self.text):
-            return (key, 0.4) if (key := self.key()) else (None, -1.0)
+            return _sure(self.key(), 0.4)
         if match and ranked:
             plain = next((each for each in match.groups() if each), "")
             for each in self.found or ():
@@ -248,14 +250,14 @@ class Meant:
                 if (found := self._named(word)) and (not at or found[1] == 1):
                     found, word = _headed(self, plain, words[at:], found)
                     if found[0].type == "date" and said.by_time(self.text):
-                        return (key, 0.5) if (key := self.key()) else (None, -1.0)  # the row with this date
+                        return _sure(self.key(), 0.5)  # the row with this date
                     self.taken = word
                     return found
             asks = re.search(r"\bwhich\b|哪|\btop\b|\bname the\b|前.{1,3}[名个家]", self.text, re.I)
             if asks and offered:
                 return offered[0], 0.4
             if asks and any(self.names_rows(word) for word in words[:2]):
-                return (key, 0.4) if (key := self.key()) else (None, -1.0)
+                return _sure(self.key(), 0.4)
             if asks and not re.search(r"\bwhat\b", self.text, re.I):
                 return None, -1.0
         if offered and ranked:
