@@ -137,7 +137,7 @@ def test_a_wrong_command_is_said(provider: FakeOpenAI, tmp_path: Path) -> None:
 
 def test_nobody_with_a_login_and_no_imported_run_starts_a_program(tmp_path: Path, provider: FakeOpenAI) -> None:
     users = Workbench(load(home=tmp_path, user="0123456789abcdef"))
-    with pytest.raises(ConfigError, match="with a login"):
+    with pytest.raises(ConfigError, match="where users sign in"):
         users.recipe(framework="agent", options={"framework.command": "id"}, model="extractive", tools=())
     bench = Workbench(load(home=tmp_path / "other"))
     chosen = bench.recipe(framework="agent", options={"framework.command": "id"}, model="extractive", tools=())

@@ -365,7 +365,7 @@ def test_an_oracle_recipe_gets_the_gold_answer_and_is_marked(cli: Cli, home: Pat
         (("--recipe", "react/full", "--name", "a/b"), "name"),
         (("--recipe", "react/full/openai:unpriced-thing", "--max-usd", "1"), "price"),
         (("--recipe", "react/full", "--split", "test"), "--split"),
-        (("--recipe", "react/full", "--trials", "101"), "trials 101: 1 to 100"),
+        (("--recipe", "react/full", "--trials", "101"), "trials 101: expected 1 to 100"),
     ],
 )  # fmt: skip
 def test_a_wrong_call_starts_no_run_and_prints_the_reason_in_one_line(

@@ -208,8 +208,8 @@ def test_a_budget_may_be_a_mapping(bench: Workbench) -> None:
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
-        (120, "budget 120: give"), ({"second": 1}, "'second'.*seconds"), ({"tokens": 1.5}, "tokens=1.5: a whole number"),
-        ({"seconds": "120"}, "seconds='120': a number"), ({"usd": float("nan")}, "usd=nan"), ({"seconds": 0}, "above 0"),
+        (120, "budget 120: give"), ({"second": 1}, "'second'.*seconds"), ({"tokens": 1.5}, "tokens=1.5: expected a whole number"),
+        ({"seconds": "120"}, "seconds='120': expected a number"), ({"usd": float("nan")}, "usd=nan"), ({"seconds": 0}, "above 0"),
     ],
 )  # fmt: skip
 def test_a_wrong_budget_is_refused_with_what_is_accepted(bench: Workbench, budget: object, said: str) -> None:

@@ -131,5 +131,7 @@ def _separate(question: str, parts: Sequence[str]) -> bool:
         return False  # what comes before the parts says what they are about
     if all(names) and len(set(map(frozenset, names))) > 1:
         return True
-    operation, own = parse(question).operation, all(refers(part) or kind_of(part) for part in parts[1:])
-    return (operation == "lookup" or (operation in ("compare", "growth") and own)) and all(map(asks, parts))
+    q, own = parse(question), all(refers(part) or kind_of(part) for part in parts[1:])
+    # A change between two years is one thing: `in 2024, and by how much did it grow compared with 2023`.
+    operation = "lookup" if q.operation == "growth" and not q.years else q.operation
+    return (operation == "lookup" or (operation == "compare" and own)) and all(map(asks, parts))
