@@ -16,7 +16,7 @@ from research._util.glossary import chinese_places, english_labels, terms
 from research._util.sentences import sentences_of
 from research.citations.language import listed, pattern, says, spoken, unnamed, words
 from research.citations.ranked_rows import Rank, rows, without_ranks
-from research.quantities import Quantity, hedged, quantities
+from research.quantities import CURRENCIES, Quantity, hedged, quantities
 from research.quantities.units import SCALES
 from research.text import has_cjk
 from research.types import Source
@@ -53,7 +53,6 @@ _EACH = re.compile(r"\b(?:per|every)\s[\d,]+$")
 """Matches the words before the people of `per 100 people`."""
 _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re.I)
 """What the corner of a table, or a row of its head, says of all figures among other words."""
-_MONEY = ("usd", "eur", "gbp", "cny", "jpy")
 _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
 _THAN = re.compile(r"比([^比，。；]{1,40}?)更?([高多大长低少小短])(?=[。！]?\s*$)")
@@ -188,7 +187,7 @@ def _scale(text: str) -> str:
     """Return what a text says of all figures: the whole of `USD million`, the million of `In millions, 2019`; else empty."""
     unit = _unit(text) or text
     found = None if re.search(r"\d", unit) else _read("1", unit)
-    if found and not found[1] and (found[0].unit in _MONEY or (found[0].value > 1 and not found[0].unit)):
+    if found and not found[1] and (found[0].unit in CURRENCIES or (found[0].value > 1 and not found[0].unit)):
         return unit
     match = _SCALE.search(text)
     return match[match.lastindex or 0] if match else ""

@@ -6,5 +6,6 @@ from __future__ import annotations
 
 from research.quantities.extraction import hedged, quantities, zh_value
 from research.quantities.quantity import Quantity
+from research.quantities.units import CURRENCIES
 
-__all__ = ["Quantity", "hedged", "quantities", "zh_value"]
+__all__ = ["CURRENCIES", "Quantity", "hedged", "quantities", "zh_value"]

@@ -10,7 +10,7 @@ from math import isfinite
 from msgspec.structs import replace
 
 from research.quantities.quantity import Quantity
-from research.quantities.units import SCALES, SYMBOLS, unit_at
+from research.quantities.units import CURRENCIES, SCALES, SYMBOLS, unit_at
 from research.text import has_cjk
 
 _SCALE_EN = r"hundred|thousand|million|billion|trillion|bn|mn|mio|tn"
@@ -228,7 +228,7 @@ def _numbers(text: str) -> Iterator[Quantity]:
         scale_word = (match["scale"] or "").strip(" -").lower()
         unit, factor, after = unit_at(text, end)
         if (
-            scale_word in ("m", "b") and not currency and unit not in ("usd", "eur", "gbp", "cny", "jpy")
+            scale_word in ("m", "b") and not currency and unit not in CURRENCIES
         ):  # metres or part of a name, not millions: `4.2m`
             scale_word, end = "", match.end("digits")
             unit, factor, after = unit_at(text, end)

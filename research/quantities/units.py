@@ -31,6 +31,8 @@ SCALES = {
     "兆": 1e12,
 }
 
+CURRENCIES = ("usd", "eur", "gbp", "cny", "jpy")
+"""Units of money."""
 _UNITS = {
     "%": (
         ("%|％|per ?cent|percent|pct|percentage points?|percent points?|per ?cent points?|个百分点|百分点", 1.0),

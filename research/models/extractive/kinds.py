@@ -7,7 +7,7 @@ from typing import Literal
 
 from research.models.extractive.measured import lacks, without_asides
 from research.models.extractive.words import readable
-from research.quantities import quantities
+from research.quantities import CURRENCIES, quantities
 
 Kind = Literal["whether", "year", "date", "number", "person", "place", "name"]
 
@@ -101,7 +101,6 @@ _SPAN = re.compile(
     r"\bhow long\b|\bhow many (?:\w+ )?(?:minutes|hours|days|weeks|months|years)\b|多久|多长时间|几[天日年]|多少[天年]",
     re.I,
 )
-_CURRENCIES = frozenset(("usd", "eur", "gbp", "cny", "jpy"))
 
 
 def is_amount(question: str, written: str) -> bool:
@@ -112,7 +111,7 @@ def is_amount(question: str, written: str) -> bool:
             bool(units & {"years", "hours"}) or re.search(r"\bdays?\b|\bweeks?\b|[日天周月年时]", written) is not None
         )
     if _MONEY.search(question):
-        return bool(units & {*_CURRENCIES, "%"}) or re.search(r"\bpounds?\b|万|千", written) is not None
+        return bool(units & {*CURRENCIES, "%"}) or re.search(r"\bpounds?\b|万|千", written) is not None
     return True
 
 

@@ -35,20 +35,21 @@ def settled(found: Verdict) -> Verdict:
     for yes or no and nothing is calculated.
     """
     q = found.question
+    if found.actions:
+        return found
     rows = found.ranked.rows if found.ranked else ()
     facts = tuple(dict.fromkeys([*(each.fact for each in found.findings), *(row.fact for row in rows)]))
-    amounts = facts and not (found.actions or found.derived or found.limit or q.pick)
+    refused = Verdict(q, missing=(q.text,), closest=facts)
+    amounts = facts and not (found.derived or found.limit or q.pick)
     if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
-        return Verdict(q, missing=(q.text,), closest=facts)  # where there are more doctors, no density says
-    if _lists_countries(q.text) and not (found.actions or rows) and not any(_names(fact.value) for fact in facts):
-        return Verdict(
-            q, missing=(q.text,), closest=facts
-        )  # a line about one of all countries does not say which they are
-    if found.actions or found.ranked or found.holds is not None or not asks_whether(q.text):
+        return refused  # where there are more doctors, no density says
+    if _lists_countries(q.text) and not (rows or any(_names(fact.value) for fact in facts)):
+        return refused  # a line about one country does not say which of all they are
+    if found.ranked or found.holds is not None or not asks_whether(q.text):
         return found
-    if fact := _stated(q, [*(finding.fact for finding in found.findings), *found.closest]):
+    if fact := _stated(q, [*facts, *found.closest]):
         return Verdict(q, findings=(Finding(fact.subject, Target(fact.label), fact),), holds=True)
-    if (one := _there(q, [*(finding.fact for finding in found.findings), *found.closest])) is not None:
+    if (one := _there(q, [*facts, *found.closest])) is not None:
         holds = one.quantity is not None and float(one.quantity.written) != 0
         return Verdict(q, findings=(Finding(one.subject, Target(one.label), one),), holds=holds)
     if not found.findings:
@@ -56,7 +57,7 @@ def settled(found: Verdict) -> Verdict:
     compared = q.operation == "compare" and COMPARATIVE.search(q.text.lower())
     if q.operation == "growth" or compared or (q.operation != "compare" and (found.computed or found.derived)):
         return found
-    return Verdict(q, missing=(q.text,), closest=facts)
+    return refused
 
 
 def _lists_countries(text: str) -> bool:
