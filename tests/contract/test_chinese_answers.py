@@ -10,7 +10,7 @@ import research
 from research.citations import check
 from research.events.view import fold
 from research.exports.charts import charts
-from research.types import FAILS, Source
+from research.types import FAILS, HOLDS, Source
 from research.workbench.workbench import Workbench
 
 pytestmark = pytest.mark.examples(3)
@@ -154,11 +154,16 @@ def test_each_figure_of_a_comparison_of_three_is_checked(bench: Workbench) -> No
     ("question", "said"),
     [
         ("印度尼西雅的首都是哪里？", "**雅加达**"),
+        ("巴西的人口占南美洲的百分之几？", "占南美洲合计的 **49.89%**：221,359,387人（约2.214亿人，2025年估计）"),
         ("北欧五国的人均GDP分别是多少？", "| 冰岛 | 65,600美元 |"),
     ],
 )
-def test_a_longer_name_misspelt_and_each_of_a_group(bench: Workbench, question: str, said: str) -> None:
+def test_a_longer_name_misspelt_a_share_and_each_of_a_group(bench: Workbench, question: str, said: str) -> None:
     assert said in research.run(question, workbench=bench).answer
+
+
+def test_a_countrys_share_is_checked(bench: Workbench) -> None:
+    assert research.run("巴西的人口占南美洲的百分之几？", workbench=bench).citations[0].status in HOLDS
 
 
 def test_a_rate_is_of_the_period_that_its_source_has(bench: Workbench) -> None:

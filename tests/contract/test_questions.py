@@ -313,6 +313,12 @@ def test_what_governs_a_country_is_asked_of_it_not_of_its_independence(bench: Wo
     ]  # fmt: skip
 
 
+def test_what_is_asked_of_a_country_in_a_region_is_not_asked_of_the_region(bench: Workbench) -> None:
+    view = research.run("What share of Africa's population lives in Nigeria, and who governs it?", workbench=bench)
+    assert [part.text for part in view.parts][1:] == ["Who governs Nigeria?"]
+    assert view.short.startswith("16.02%; President")
+
+
 def test_two_questions_about_different_places_are_both_answered(bench: Workbench) -> None:
     view = research.run(
         "What is the capital of Spain, and which of Spain and Portugal has more airports?", workbench=bench

@@ -271,13 +271,14 @@ def _thing(before: str, earlier: Question, answer: str, *, person: bool) -> str:
         ]
         return next(iter([*named, *reversed(said)]), "")
     about = _ABOUT.match(answer)
-    sure = [name for name in earlier.names if name not in earlier.doubtful]
+    names = [name for name in earlier.names if place_in(name) != name] or earlier.names  # beside its country, no region
+    sure = [name for name in names if name not in earlier.doubtful]
     if about and (not sure or (len(sure) == 1 and sure[0] in about[1] and usual(sure[0]) is None)):
         return about[1]
-    if len(earlier.names) == 1:
-        phrase = re.search(_PHRASE.format(name=re.escape(earlier.names[0])), before, re.I)
-        return phrase[1] if phrase else earlier.names[0]
-    return ("和" if has_cjk(before) else " and ").join(earlier.names)
+    if len(names) == 1:
+        phrase = re.search(_PHRASE.format(name=re.escape(names[0])), before, re.I)
+        return phrase[1] if phrase else names[0]
+    return ("和" if has_cjk(before) else " and ").join(names)
 
 
 def _put(match: re.Match[str], thing: str, before: str) -> str:

@@ -181,20 +181,22 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
 def _share(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
     """Return the part that a country has of the sum; None if it is none of them, or if there is no such sum."""
     assert ranking.limit
-    name, rows = ranking.limit.name, [row for each in found for row in each.rows]
-    own = next((row.fact for row in rows if (usual(row.name) or row.name) == name), None)
+    name = ranking.limit.name
+    own = next((row for each in found for row in each.rows if (usual(row.name) or row.name) == name), None)
     if own is None and ranking.place == WORLD:  # its list shows the first and the last only
         line = finder.find_named(name, Target(label, exact=True), numeric=True)
-        own = line.fact if line else None
+        figure = amount_of(line.fact) if line else None
+        own = Row(name, 0, figure, line.fact) if line and figure else None
     whole = _total(finder, replace(ranking, kind="sum"), label, found)
-    part, total = own and amount_of(own), whole and amount(whole[0].value)
-    if not (own and part and whole and total and 0 < part.value <= total.value):
+    total = amount(whole[0].value) if whole else None
+    if not (own and whole and total and 0 < own.amount.value <= total.value):
         return None
+    part = own.amount
     computed = finder.compute(
         f"print(round(100 * {code(part.value)} / {code(total.value)}, 4))", "Calculate the share."
     )
     value = f"{plain(rounded(100 * part.value / total.value, 2))}%"
-    return replace(whole[0], ranking=ranking, rows=(), heads=(own, *whole[0].heads), value=value), computed
+    return replace(whole[0], ranking=ranking, rows=(own,), value=value), computed
 
 
 def _states(found: Sequence[Table]) -> list[Row]:

@@ -144,7 +144,7 @@ _WORDS = {
         "stands": "{name}的 {label} 在{place}排第 {rank}：{value} [{n}]。",
         "passing": "{place}有 **{count}** 个国家的 {label} {limit}：{names}。",
         "total_sum": "{place}各国的 {label} 合计 **{value}** [{n}]。",
-        "share": "{name}的{label}占{place}各国合计的 **{value}**：{own} [{n}]。",
+        "share": "{name}的{label}占{place}合计的 **{value}**：{own} [{n}]。",
         "total_mean": "{place}各国 {label} 的平均值（未加权）为 **{value}** [{n}]。",
         "total_median": "{place}各国 {label} 的中位数为 **{value}** [{n}]。",
         "ratio": "{subject}：{v}，由{a}和{b}算出。",

@@ -57,11 +57,10 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         if names or not ranking.stands:
             lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", **named))
         lines += [_table(found, named, w)] if found.rows and not ranking.stands else []
-    elif ranking.kind == "share" and ranking.limit:
-        own, *whole = found.heads
-        marks = "] [".join(map(str, dict.fromkeys(fact.n for fact in (own, *(whole or found.covered)))))
-        name = _named(ranking.limit.name, w)
-        lines.append(w["share"].format(name=name, value=found.value, own=own.value, n=marks, **named))
+    elif ranking.kind == "share":
+        part = found.rows[0]
+        marks = "] [".join(map(str, dict.fromkeys(fact.n for fact in (part.fact, *(found.heads or found.covered)))))
+        lines.append(w["share"].format(name=part.name, value=found.value, own=part.fact.value, n=marks, **named))
     else:
         cited = found.heads or (tuple(row.fact for row in found.rows) or found.covered)
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
