@@ -475,9 +475,7 @@ def test_what_is_nearly_in_a_table_is_not_answered_from_it(
 def test_what_no_table_has_is_not_answered(bench: Workbench, own_library: Path, folder: Path, question: str) -> None:
     view = asked(bench, folder, question)
     assert view.outcome == "no_evidence"
-    assert ("These tables may have it: sales.csv (Region, Month, Revenue, Orders); " in view.report) is (
-        "highest" in question
-    )
+    assert ("A table may have it: sales.csv (Region, Month, Revenue, Orders)" in view.report) is ("highest" in question)
 
 
 def test_a_column_of_one_table_is_not_replaced_by_one_of_another(
@@ -509,9 +507,9 @@ def test_a_table_in_other_words_than_the_question_is_named(bench: Workbench, own
     (folder / "growth.csv").write_text("orchard,year,tonnes\nHillside,2024,140\nMeadow,2024,190\n", "utf-8")
     view = asked(bench, folder, "Which orchard had the largest harvest in 2024?")
     assert view.outcome == "no_evidence"
-    assert "These tables may have it: growth.csv (orchard, year, tonnes). Ask" in view.report
+    assert "A table may have it: growth.csv (orchard, year, tonnes). Ask" in view.report
     unlike = asked(bench, folder, "Which bridge had the largest toll in 2024?")
-    assert unlike.outcome == "no_evidence" and "tables" not in unlike.report
+    assert unlike.outcome == "no_evidence" and "A table" not in unlike.report
 
 
 def test_a_word_that_two_columns_share_is_asked_back(bench: Workbench, own_library: Path, folder: Path) -> None:

@@ -54,10 +54,7 @@ _COMPLEMENT = re.compile(
 
 
 def read(prose: Prose) -> Reading | None:
-    """Return the answer from the chosen documents; None if they are about something else.
-
-    Of the user's own documents, what comes nearest is shown however near it is.
-    """
+    """Return the answer from the chosen documents; None if they are about something else."""
     wanted = prose.wanted
     unknown = [name for name in prose.names if not any(_holds(page, name, prose) for page in prose.pages)]
     if wanted.share(frozenset[str]().union(*map(keys, unknown))) >= _STRANGE:
@@ -65,7 +62,7 @@ def read(prose: Prose) -> Reading | None:
     kind = kind_of(wanted.text)
     scorer = Scorer(wanted, prose.known, kind)
     ranked = scorer.scored(_ways([page for page in prose.pages if page.lines], prose))
-    if not ranked or (ranked[0].probability < _CLOSE and not prose.own):
+    if not ranked or ranked[0].probability < _CLOSE:
         return None
     fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
     chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
@@ -97,7 +94,7 @@ def read(prose: Prose) -> Reading | None:
     one = stated and clear and len(first.things) == 1 and wanted.asked <= first.own and not options(wanted.text)
     quotes = [said.fact for said in best]
     if not stated and prose.own:
-        quotes = [*_passage(first), *(fact for fact in quotes if fact not in _passage(first))][:_PASSAGE]
+        quotes = _passage(first)
     elif (further := first.beside or _further(first, prose, scorer)) and further not in quotes:
         quotes.insert(1, further)
     quoted = {said.page.n for said in best}

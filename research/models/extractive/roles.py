@@ -399,10 +399,10 @@ def _sections(messages: Sequence[Message]) -> tuple[str, Evidence]:
 
 def _answer(evidence: Evidence, verdict: Verdict) -> str:
     """Return the verdict as a report."""
-    said = answer(verdict, evidence.language, evidence.remembered)
-    if answers(verdict) or verdict.doubt or verdict.table or not (held := columns_of(evidence)):
-        return said
-    return f"{said}\n\n{_TABLES[evidence.language].format(tables='; '.join(held))}"
+    open_ = not (answers(verdict) or verdict.doubt or verdict.table)
+    held = columns_of(evidence) if open_ else []
+    said = answer(Verdict(verdict.question) if held else verdict, evidence.language, evidence.remembered)
+    return f"{said}\n\n{_TABLES[evidence.language].format(tables='; '.join(held))}" if held else said
 
 
 def _report(evidence: Evidence, verdict: Verdict, facts: Sequence[Fact]) -> str:
@@ -450,8 +450,8 @@ _CLARIFY = {
     "zh": "请问要查什么：哪个对象，关于它的什么？",
 }
 _TABLES = {
-    "en": "These tables may have it: {tables}. Ask with the names of their columns.",
-    "zh": "这些表格里可能有：{tables}。请用表中的列名提问。",
+    "en": "A table may have it: {tables}. Ask with the names of its columns.",
+    "zh": "表格里可能有：{tables}。请用表中的列名提问。",
 }
 _UNDERSTOOD = {"en": "Understood as: {question}", "zh": "理解为：{question}"}
 _ROLES: dict[str, Callable[[Sequence[Message]], Iterator[str]]] = {

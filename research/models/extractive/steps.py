@@ -25,9 +25,9 @@ from research.text import has_cjk
 def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
     """Return the next steps or the answer to the question of a conversation, or what comes near one."""
     found = _solved(evidence, acting)
-    if found.actions or found.doubt or answers(found) or not (near := tabular.solved(evidence, acting, near=True)):
+    if found.actions or found.doubt or answers(found):
         return found
-    return msgspec.structs.replace(near, closest=found.reading.best if found.reading else found.closest)
+    return tabular.solved(evidence, acting, near=True) or found
 
 
 def _solved(evidence: Evidence, acting: bool) -> Verdict:

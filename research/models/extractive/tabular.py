@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from research.models.extractive.evidence import Evidence
 from research.models.extractive.question import parse
+from research.models.extractive.similarity import cosine
 from research.models.extractive.spelling import spelt
 from research.models.extractive.table_nouns import added, with_amount
 from research.models.extractive.table_plan import Doubt, Plan, planned
@@ -20,8 +21,8 @@ from research.text import tokens
 
 _OWN = "Tables: "
 _WORLD = "World Factbook"
-_SHOWN, _COLUMNS = 3, 8
-"""Tables to name where none answers, and columns of each."""
+_SHOWN, _NEAR = 2, 0.2
+"""Tables to name where none answers, and their least similarity to the question."""
 _FACTBOOK = "factbook ("
 
 
@@ -58,15 +59,18 @@ def _answered(
 
 
 def columns_of(evidence: Evidence) -> list[str]:
-    """Return the tables that share a word with a question to calculate which has no answer, and their columns."""
-    step = asked_of(evidence, evidence.question)
-    if step is None or not any(each.search(evidence.question) for each in CALCULATIONS):
+    """Return the tables nearest in meaning to a question to calculate which has no answer, and their columns."""
+    question = evidence.question
+    step = asked_of(evidence, question)
+    if step is None or not any(each.search(question) for each in CALCULATIONS):
         return []
-    asked = {word for word in tokens(evidence.question) if word.isalpha()}
-    own = [t for t in tables(step.text) if t.file != _WORLD and asked & {w for c in t.columns for w in c.words}]
-    if any(word in asked for table in own for column in table.of_type("number") for word in column.words):
-        return []  # it has the names of columns, and still cannot be answered
-    return [f"{table.file} ({', '.join(column.name for column in table.columns[:_COLUMNS])})" for table in own[:_SHOWN]]
+    own = {
+        table.file: table for table in tables(step.text) if table.file != _WORLD
+    }  # of one by months, as it is written
+    columns = {file: ", ".join(column.name for column in table.columns) for file, table in own.items()}
+    near = {file: cosine(question, f"{file} {own[file].title} {columns[file]}") for file in own}
+    best = sorted((file for file in own if near[file] >= _NEAR), key=lambda file: -near[file])
+    return [f"{file} ({columns[file]})" for file in best[:_SHOWN]]
 
 
 def _offered(evidence: Evidence) -> bool:
