@@ -24,7 +24,8 @@ from msgspec import Struct
 
 from bench.claims import Claim, labelled, quotations
 from bench.printing import table
-from research.citations import check
+from research.citations import check_statements, statements
+from research.models.measures import meant
 from research.types import Source
 
 DATA = Path(__file__).parents[1] / "tests/data"
@@ -133,7 +134,7 @@ def _cells(right: int, said: int, whole: int) -> tuple[str, str]:
 def report(name: str, claims: list[Claim], quiet: bool, show: int) -> Score:
     """Print a table of the corruptions; with `quiet`, no claim of the set is shown."""
     start = time.perf_counter()
-    verdicts = [check(claim.text, claim.sources) for claim in claims]
+    verdicts = [sum(check_statements(statements(claim.text), claim.sources, meant=meant), []) for claim in claims]
     seconds = time.perf_counter() - start
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for claim, found in zip(claims, verdicts, strict=True):

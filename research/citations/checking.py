@@ -7,7 +7,7 @@ figures.  All else is left to a judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from os.path import commonprefix
 
@@ -60,6 +60,10 @@ _FIGURES = 8
 """Figures of a claim that may be calculated from the others."""
 
 
+Meant = Callable[[str, Told, Sequence[Cell]], tuple[Cell, bool] | None]
+"""Returns the labelled figure that a claim in other words is about, and whether it is the claim's; None if it cannot tell."""
+
+
 def check(answer: str, sources: Sequence[Source], computed: Iterable[str] = ()) -> tuple[Citation, ...]:
     """Check each cited statement against the quotes of its sources; return one `Citation` per statement and number.
 
@@ -73,18 +77,18 @@ def check(answer: str, sources: Sequence[Source], computed: Iterable[str] = ()) 
 
 
 def check_statements(
-    found: Sequence[Statement], sources: Sequence[Source], computed: Iterable[str] = ()
+    found: Sequence[Statement], sources: Sequence[Source], computed: Iterable[str] = (), meant: Meant | None = None
 ) -> Iterator[list[Citation]]:
-    """Check the statements of an answer as `check` does; yield the citations of each."""
-    checker = _Checker(sources, {n for each in found for n in each.numbers}, computed)
+    """Check the statements of an answer as `check` does, and those in other words by `meant`; yield the citations of each."""
+    checker = _Checker(sources, {n for each in found for n in each.numbers}, computed, meant)
     for at, statement in enumerate(found):
         yield checker.citations(statement, found[max(at - _BEFORE, 0) : at][::-1])
 
 
-def check_claim(claim: str, sources: Sequence[Source]) -> tuple[Citation, ...]:
+def check_claim(claim: str, sources: Sequence[Source], meant: Meant | None = None) -> tuple[Citation, ...]:
     """Check one sentence without marks against all given sources; return one `Citation` per source."""
     numbers = tuple(dict.fromkeys(source.n for source in sources))
-    return tuple(_Checker(sources, set(numbers), ()).citations(Statement(claim, numbers=numbers), ()))
+    return tuple(_Checker(sources, set(numbers), (), meant).citations(Statement(claim, numbers=numbers), ()))
 
 
 class _Found(Struct, frozen=True):
@@ -144,10 +148,12 @@ def _whole(sources: Sequence[Source]) -> Iterator[Source]:
 
 
 class _Checker:
-    def __init__(self, sources: Sequence[Source], cited: set[int], computed: Iterable[str]) -> None:
+    def __init__(
+        self, sources: Sequence[Source], cited: set[int], computed: Iterable[str], meant: Meant | None = None
+    ) -> None:
         self.pages = [_page(source) for source in _whole([each for each in sources if each.n in cited])]
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
-        self.checked = 0
+        self.checked, self.meant = 0, meant
 
     def citations(self, statement: Statement, before: Sequence[Statement]) -> list[Citation]:
         """Return a citation for each number that a statement cites; `before` are the statements before it, last first."""
@@ -209,6 +215,8 @@ class _Checker:
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
+        if not found and self.meant and (labelled := self.meant(plain, said, cells)):
+            found = _stated(*labelled)
         return found or _Found("unverified", self._printed_only(said), {}, said.text if bare == plain else bare)
 
     def _printed_only(self, said: Told) -> tuple[Reason, ...]:
@@ -365,18 +373,23 @@ def _refuted(said: Told, found: Match, cells: Sequence[Cell]) -> _Found | None:
     (figure,), (cell,) = found.figures, found.cells
     same = [each for each in cells if (each.names, each.label) == (cell.names, cell.label) and not said.years]
     earlier = len({each.year for each in same}) > 1 and not (has_cjk(said.text) or says("now", said.text))
-    if earlier or not all(_differs(figure, each.quantity) for each in (cell, *same)):
+    if earlier or not all(differs(figure, each.quantity) for each in (cell, *same)):
         return None
-    reason = because("the source gives {figure}", figure=cell.quantity.written)
-    return _Found("contradicted", (reason,), {cell.n: cell.line})
+    return _stated(cell, False)
 
 
-def _differs(figure: Quantity, seen: Quantity) -> bool:
+def _stated(cell: Cell, holds: bool) -> _Found:
+    """Return that a labelled figure holds a claim, or refutes it."""
+    reason = LABELLED if holds else because("the source gives {figure}", figure=cell.quantity.written)
+    return _Found("supported" if holds else "contradicted", (reason,), {cell.n: cell.line})
+
+
+def differs(figure: Quantity, seen: Quantity) -> bool:
     """Return whether a figure of a claim is plainly another than that of a source."""
     unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
     rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
-    loose = figure.bounds(seen) is not False if figure.limit else figure.hedge == "nearly"
-    if figure.hedge == "about":  # `about 79` is wrong of 85.2, which `about 80` may be
+    loose = figure.bounds(seen) is not False if figure.limit else False
+    if figure.hedge in ("about", "nearly", "past"):  # `about 79` is wrong of 85.2, which `about 80` may be
         loose = replace(figure, half=3 * figure.half).states(seen)
     return figure.unit == seen.unit and not (rounded or unscaled or loose or seen.hedge or figure.weak)
 

@@ -32,8 +32,8 @@ from research.defaults import FACTBOOK
 from research.errors import ConfigError, LimitReached
 from research.events.audit_findings import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
+from research.models.measures import meant, measure_of
 from research.plugins import Range, framework
-from research.quantities import quantities
 from research.text import clip, content_tokens
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
 from research.web.url_guard import LIBRARY
@@ -53,8 +53,6 @@ _BESIDE = 4
 """Sources of a statement that are also compared with it one by one."""
 _NAMED = 6
 """Most names of a statement searched one by one, as in a list of neighbours."""
-_MEASURES = frozenset({"area", "mass", "volume", "speed"})
-"""Names of a unit's measure, which a statement with the unit may leave out."""
 _ENDING = re.compile(r"(?<=\w)\.[a-z]\w{1,4}\b")
 """A file extension, which no document contains."""
 _Wanted = tuple[int, Reference]
@@ -302,7 +300,7 @@ class _Trial:
             _numbered(each, ledger, self._beside.get(i, ())) if i in self._kept else replace(each, numbers=())
             for i, each in enumerate(self._all)
         ]
-        checks = enumerate(check_statements(mapped, context.ledger.sources))
+        checks = enumerate(check_statements(mapped, context.ledger.sources, meant=meant))
         at_end = bool(self.run.recipe.judged_by)
         by_place: dict[int, list[Citation]] = {}
         for place, found in checks:
@@ -345,7 +343,7 @@ class _Trial:
             found = beside_closest(found, [(each.title, each.quote) for each in near])
         if len(beside) < 2:
             return found
-        alone = {n: check_claim(found.text, [each for each in seen if each.n == n])[0] for n in beside[:_BESIDE]}
+        alone = {n: check_claim(found.text, [each for each in seen if each.n == n], meant)[0] for n in beside[:_BESIDE]}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
 
 
@@ -370,7 +368,7 @@ def _queries(text: str) -> list[str]:
     names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
     labels = [_BORDERS] if says("borders", text) else labels_in(text)
     if not 1 < len(names) < _NAMED:
-        return [" ".join([text, *labels, *_MEASURES.intersection(each.unit for each in quantities(text))])]
+        return [" ".join([text, *(labels or filter(None, [measure_of(text)]))])]
     if labels:
         return [" ".join([each, *labels]) for each in names]
     topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))

@@ -98,6 +98,8 @@ _NEAR = 24
 _HEDGE = tuple(
     (name, re.compile(rf"(?:{words})\s*$", re.I))
     for name, words in (
+        ("past", r"(?:just|slightly|a little|barely) (?:over|above|more than)|略多于|略高于|刚过"),
+        ("nearly", r"(?:just|slightly|a little) (?:under|below|less than)|略少于|略低于"),
         ("about", r"about|around|approximately|approx\.?|roughly|some|circa|c\.|~|≈|约|大约|大概|左右"),
         ("least", r"no (?:fewer|less) than|at least|不少于|不低于|至少"),
         ("most", r"no more than|at most|不超过|不多于|不高于|至多|最多"),

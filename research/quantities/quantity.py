@@ -24,7 +24,7 @@ class Quantity(Struct, frozen=True):
     start: int
     end: int
     hedge: str = ""
-    """`about`, `nearly`, `over`, `under`, `least` or `most`, from the words around it; else empty."""
+    """`about`, `nearly`, `past`, `over`, `under`, `least` or `most`, from the words around it; else empty."""
     date: tuple[int, int, int] = (0, 0, 0)
     """Year, month and day; 0 if not given."""
     weak: bool = False
@@ -56,7 +56,7 @@ class Quantity(Struct, frozen=True):
         match self.hedge:
             case "about":
                 return abs(difference) <= max(step / 2, 2 * self.half) + slack
-            case "over" | "least":
+            case "over" | "least" | "past":
                 return -self.half - slack <= difference <= step + slack
             case "under" | "most" | "nearly":
                 return -step - slack <= difference <= self.half + slack

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from research.citations.checking import check_claim
+from research.models.measures import meant
 from research.types import HOLDS, Source
 
 DOCUMENTS = [
@@ -61,3 +62,53 @@ def test_a_capital_named_in_chinese_is_compared_with_an_english_line(claim: str,
     line = Source(1, "library://factbook/south-korea/government", "South Korea · Government", "Capital, name: Seoul")
     (found,) = check_claim(claim, [line])
     assert found.status == status, found
+
+
+FACTBOOK = [
+    Source(
+        1,
+        "",
+        "Kenya · Energy",
+        "Electricity access, electrification - total population: 76% (2022 est.)\n"
+        "Electricity access, electrification - urban areas: 98%\n"
+        "Petroleum, total petroleum production: 30,000 bbl/day (2023 est.)",
+    ),
+    Source(
+        2,
+        "",
+        "Kenya · Economy",
+        "Exports 2024: $13.7 billion (2024 est.)\nExports 2023: $12.9 billion (2023 est.)\n"
+        "Exports - partners: Uganda 12%, USA 9%, Netherlands 8% (2023)\nUnemployment rate 2024: 5.4% (2024 est.)\n"
+        "Unemployment rate 2023: 5.6% (2023 est.)",
+    ),
+    Source(
+        3,
+        "",
+        "Kenya · Geography",
+        "Land boundaries, total: 3,457 km\nLand boundaries, border countries: Ethiopia 867 km; Tanzania 775 km\n"
+        "Coastline: 536 km",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("claim", "status"),
+    [
+        ("About 76 % of Kenyans have access to electricity.", "supported"),
+        ("About 98 % of Kenyans have access to electricity.", "contradicted"),
+        ("76 % of Kenyan schools have access to electricity.", "unverified"),
+        ("肯尼亚76%的人口用得上电。", "supported"),
+        ("Kenya sold goods and services worth some $13.7 billion abroad in 2024.", "supported"),
+        ("Kenya's foreign sales rose to $13.7 billion in 2024.", "supported"),
+        ("Kenya's foreign sales fell to $13.7 billion in 2024.", "unverified"),
+        ("Kenya's unemployment rate tripled to 5.4 percent in 2024.", "unverified"),
+        ("Kenya produces 30,000 barrels of oil a year.", "unverified"),
+        ("Uganda takes 12 percent of Kenya's exports.", "supported"),
+        ("The border between Kenya and Tanzania is 867 km long.", "contradicted"),
+        ("Kenya has just over 350 km of coastline.", "contradicted"),
+        ("Kenya has just over 530 km of coastline.", "supported"),
+    ],
+)
+def test_the_measure_of_a_statement_tells_which_labelled_figure_it_is_about(claim: str, status: str) -> None:
+    found = {each.status for each in check_claim(claim, FACTBOOK, meant)}
+    assert next((each for each in ("contradicted", "supported") if each in found), "unverified") == status
