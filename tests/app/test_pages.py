@@ -259,7 +259,7 @@ def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     table = app.dataframe[0].value
     assert table["Question"].tolist() == [EXAMPLE_QUESTION]
-    assert table["Outcome"].tolist() == ["○ Answered"]
+    assert table["Outcome"].tolist() == ["✓ Answered"]
     app.text_input[0].set_value("chess").run()
     assert not app.dataframe
     assert "No runs match" in texts(app)

@@ -21,7 +21,6 @@ from research.ops.metrics import Day, Figures, by_cell, by_day
 COLOURS = ["#3a86b8", "#8b9096"]
 """Legible in both themes; green, amber and red are reserved for outcomes and verdicts."""
 OWN = {
-    "Answered": titles.TINTS[titles.HELD[0]],
     "Limit reached": "#dba95e",
     "Stopped": "#b4b9be",
     "Tools failed": "#e39a92",

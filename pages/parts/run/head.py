@@ -30,7 +30,7 @@ SHOWN = 300
 APART = "\u2003"
 """Between two figures of the head."""
 SIGNS = {
-    "radio_button_unchecked": "○",
+    "check_circle": "✓",
     "rule": "◐",
     "search_off": "∅",
     "error": "✕",
@@ -177,17 +177,9 @@ def badge(view: RunView, row: RunRow) -> str:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
     else:
         outcome, audit = view.outcome or "failed", view.given is not None
-        colour, icon = ended_look(view)
+        colour, icon = titles.look(outcome, audit=audit)
         words = titles.ending(outcome, audit=audit)
     return f":{colour}-badge[:material/{icon}: {words}]"
-
-
-def ended_look(view: RunView) -> tuple[str, str]:
-    """Return colour and Material symbol of a run that has ended; an answer is green only if its citations hold."""
-    outcome, audit = view.outcome or "failed", view.given is not None
-    if outcome == "answered" and not audit and _holds(view):
-        return titles.HELD
-    return titles.look(outcome, audit=audit)
 
 
 def ending(view: RunView) -> str:
