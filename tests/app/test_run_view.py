@@ -450,7 +450,7 @@ def test_the_question_is_added_to_a_set_that_evaluate_offers(visit: Visit, answe
 
 def test_run_again_and_compare_are_links(visit: Visit, answered: Path) -> None:
     links = {link.label: link.proto.query_string for link in visit(answered, run=RUN).page_link}
-    assert links["Rerun"] == f"again={RUN}"
+    assert links["Run again"] == f"again={RUN}"
     assert links["Compare"] == f"runs={RUN}"
 
 
