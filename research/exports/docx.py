@@ -105,7 +105,7 @@ class _Writer:
             for number, plot in enumerate(document.plots, 1):
                 self.plot(plot, say("Plot {n}", n=number))
             self.note(document.plots_left)
-        self.spans([Span(say("About this report"))], "Heading 1")
+        self.spans([Span(say("How it was made"))], "Heading 1")
         self.table([[(Span(name),), (Span(value),)] for name, value in document.facts], headed=False)
 
     def blocks(self, blocks: Iterable[Block], style: str = "Normal", depth: int = 0) -> None:

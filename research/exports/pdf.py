@@ -81,7 +81,7 @@ class _Writer(Sheet):
             for plot in document.plots:
                 self.plot(plot)
             self.note(document.plots_left)
-        self.heading(say("About this report"))
+        self.heading(say("How it was made"))
         colon = say("{name}: {value}", name="", value="")  # in Chinese it has its own space
         facts = [
             (Span(f"{name}{colon} ".replace("： ", "："), bold=True), Span(value)) for name, value in document.facts
