@@ -6,6 +6,7 @@ All text is ready to read: in the language of the report, without invisible char
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -39,7 +40,7 @@ from research.exports.labels import Words, words_of
 from research.exports.numbering import by_first_use
 from research.exports.progress import OUTCOMES, missing, quiet
 from research.sandbox.png import sanitized
-from research.text import clip
+from research.text import clip, language_of
 from research.types import HOLDS, Citation, Part, Source, Verdict
 from research.web.url_guard import LIBRARY, MEMORY
 
@@ -174,6 +175,34 @@ def compose(view: RunView, longest: int) -> Document:
         checked(view, say, UNSOURCED),
         *plots(view.images, say),
         frozenset(each.n for each in cited),
+    )
+
+
+_HEAD = re.compile(r"\A(?:---\n.*?\n---\s+)?(?:# ([^\n]+)\n)?", re.S)
+"""The properties and the title of a Markdown file of ours."""
+
+
+def paper(text: str, longest: int) -> Document:
+    """Return the document of a Markdown file of ours, such as a comparison, with at most its first `longest` characters."""
+    head = _HEAD.match(text)
+    title, body = (head[1] or "", text[head.end() :]) if head else ("", text)
+    drawn = body if len(body) <= longest else body[: body.rfind("\n", 0, longest) + 1 or longest]
+    say = Words(language_of(title))
+    left = f"{len(body) - len(drawn):,}"
+    cut = say("The rest of the report is not drawn here: {left} of {all} characters.", left=left, all=f"{len(body):,}")
+    return Document(
+        say,
+        content(parse(title, cited=False)),
+        datetime.datetime.now(datetime.UTC),
+        (),
+        parse(drawn),
+        cut if drawn != body else "",
+        (),
+        (),
+        (),
+        (),
+        "",
+        frozenset(),
     )
 
 

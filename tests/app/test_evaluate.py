@@ -192,7 +192,7 @@ def test_a_cost_limit_with_an_unknown_price_starts_nothing(
     app.run()
     assert "cost unknown" in texts(app)
     press(app, "Start")
-    assert "the price of openai:unpriced-thing is unknown" in errors(app)
+    assert "The price of openai:unpriced-thing is unknown" in errors(app)
     assert "evaluation" not in app.query_params
     assert Workbench(load(home=home)).store.runs() == []
 
@@ -452,7 +452,7 @@ def test_undoing_a_deletion_restores_every_row(visit: Visit, home: Path) -> None
 
 def test_an_unknown_evaluation_shows_an_error_and_a_way_back(visit: Visit, home: Path) -> None:
     app = visit(home, "evaluate", evaluation="gone")
-    assert "unknown evaluation 'gone'" in errors(app)
+    assert "Unknown evaluation 'gone'" in errors(app)
     press(app, "All evaluations")
     assert "evaluation" not in app.query_params and "will be listed here" in texts(app)
 

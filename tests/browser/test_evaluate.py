@@ -51,10 +51,11 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
     expect(page.get_by_text("Best for their cost (no other recipe")).to_be_visible()
 
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export Markdown").click()
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Markdown").click()
     assert Path(download.value.path()).read_text(encoding="utf-8").startswith("# Evaluation story")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export CSV").click()
+        page.get_by_role("button", name="CSV").click()
     lines = list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8").splitlines()))
     assert [line["recipe"] for line in lines] == ["react/full"] * 2 + ["iter_research/evolving"] * 2
 
