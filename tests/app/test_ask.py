@@ -268,7 +268,7 @@ def test_query_parameters_fill_the_form_and_start_nothing(visit: Visit, home: Pa
 
 def test_an_unknown_preset_in_the_url_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, preset="Nope")
-    assert "unknown preset" in app.error[0].value
+    assert "Unknown preset" in app.error[0].value
     assert app.text_area(key="question").value == ""
 
 
@@ -292,7 +292,7 @@ def test_run_again_fills_the_form_from_the_run_and_records_its_origin(visit: Vis
 
 def test_running_an_unknown_run_again_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, again="nope")
-    assert "unknown run" in app.error[0].value
+    assert "Unknown run" in app.error[0].value
     assert app.text_area(key="question").value == ""
 
 

@@ -63,6 +63,7 @@ def test_the_page_shows_the_same_numbers_as_the_command_line(visit: Visit, answe
     shown = tiles(app)
     assert shown["Finished runs"] == "1"
     assert shown["Average rounds"] == f"{found.average_rounds:.1f}"
+    assert shown["Verified answers"] == "1 of 1"
     assert shown["Known cost"] == "\\$0.00"
     bench.store.close()
 

@@ -217,7 +217,7 @@ def test_the_slider_is_not_in_the_way_of_reading(visit: Visit, answered: Path) -
 
 def test_an_unknown_run_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, run="nope")
-    assert "unknown run 'nope'" in app.error[0].value.replace("\\", "")
+    assert "Unknown run 'nope'" in app.error[0].value.replace("\\", "")
 
 
 def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(visit: Visit, answered: Path) -> None:
@@ -283,7 +283,7 @@ def test_the_library_searches_and_highlights_the_quoted_passage(visit: Visit, ho
 
 def test_an_unknown_document_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, "library", doc="library://factbook/france/nothing")
-    assert "no document" in app.error[0].value
+    assert "No document" in app.error[0].value
 
 
 def test_a_folder_is_added_searched_and_removed(visit: Visit, home: Path, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
         "table => [table, table.querySelector('.dvn-scroll-inner')].map(each => each.clientHeight)"
     )
     assert heights[0] - heights[1] <= 2, "no empty strip below the last question"
-    expect(page.get_by_text("Best for their cost (no other recipe")).to_be_visible()
+    expect(page.get_by_text("No other recipe does as well")).to_be_visible()
 
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()

@@ -146,7 +146,7 @@ def _bars(points: Sequence[tuple[Any, str, float]], shape: str, title: str, alt_
             ),
             tooltip=[*tips, alt.Tooltip("what:N", title=t("Details"))] if len(names) > 1 else tips,
         )
-        .properties(height=240)
+        .properties(height=240, padding={"left": 5, "right": 24, "top": 5, "bottom": 5})  # room for the last date
     )
     st.altair_chart(chart, alt=alt_text)
 

@@ -16,7 +16,7 @@ from research.defaults import AUDIT
 from research.errors import REFUSED, ConfigError
 from research.events.branches import VERIFY
 from research.events.recipe import Recipe
-from research.events.view import RunView, stated
+from research.events.view import RunView, holds, stated
 from research.exports.progress import OUTCOMES
 from research.store import RunRow
 from research.text import clip
@@ -208,7 +208,7 @@ def _citations(view: RunView) -> list[str]:
         return [t(":orange[:material/link_off: No citations]")] if view.report else []
     given = list(stated(view).values())
     good, bad = sum(each in HOLDS for each in given), sum(each in FAILS for each in given)
-    colour, icon = ("green", "verified") if _holds(view) else ("orange", "rule")
+    colour, icon = ("green", "verified") if holds(view) else ("orange", "rule")
     if checked := len(given) - given.count("unverified"):
         said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(given), good=good)
     else:
@@ -217,12 +217,6 @@ def _citations(view: RunView) -> list[str]:
     if bad:
         found.append(t(":red[:material/close: **{n}** failed the check]", n=bad))
     return found
-
-
-def _holds(view: RunView) -> bool:
-    """Return whether there are statements that cite a source, all of them supported."""
-    given = stated(view).values()
-    return bool(given) and all(each in HOLDS for each in given)
 
 
 def _checking(view: RunView) -> str:
