@@ -371,7 +371,7 @@ def test_an_oracle_is_marked_and_left_out_of_the_pareto_front(visit: Visit, home
     said = unescaped(texts(app))
     assert "2 · Reflexion, oracle / Full history" in said
     assert "upper bound only" in said
-    assert "fewer tokens): 1 · ReAct / Full history (50 %)." in said
+    assert "fewer tokens: 1 · ReAct / Full history (50 %)." in said
 
 
 @pytest.mark.slow

@@ -114,7 +114,7 @@ def test_start_runs_the_selected_recipe(visit: Visit, home: Path, tmp_path: Path
     ("key", "value", "said"),
     [
         ("question", "x" * 20_001, "20,001 characters"),
-        ("model", "nonsense:x", "unknown model provider"),
+        ("model", "nonsense:x", "Unknown model provider"),
         ("model", "scripted:/nowhere.jsonl", "cannot be read"),
     ],
 )
