@@ -159,7 +159,7 @@ def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, ans
     drawn = texts(app)
     assert "check_circle: Answered]" in drawn
     assert "**2 of 2** parts" in drawn
-    assert "**1 of 1** citations checked, **1** hold" in drawn
+    assert "**1 of 1** citations checked, **1** confirmed" in drawn
     assert "1 supported" in drawn or "1 calculated" in drawn
     assert "2 supported" not in drawn and "3 supported" not in drawn, "a source counts quoted passages"
     (report,) = reports(app)

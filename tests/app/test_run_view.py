@@ -99,7 +99,7 @@ def test_a_partly_answered_run_shows_its_short_answer_and_the_missing_parts(visi
 
 
 @pytest.mark.parametrize(("status", "said"), [
-    ("supported", ":green[:material/verified:] **1 of 1** citations checked, **1** hold"),
+    ("supported", ":green[:material/verified:] **1 of 1** citations checked, **1** confirmed"),
     ("unverified", ":orange[:material/rule:] 1 citation not verified"),
 ])  # fmt: skip
 def test_whether_the_citations_hold_has_a_sign_of_its_own(visit: Visit, home: Path, status: Verdict, said: str) -> None:

@@ -210,7 +210,7 @@ def _citations(view: RunView) -> list[str]:
     good, bad = sum(each in HOLDS for each in given), sum(each in FAILS for each in given)
     colour, icon = ("green", "verified") if holds(view) else ("orange", "rule")
     if checked := len(given) - given.count("unverified"):
-        said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(given), good=good)
+        said = t("**{n} of {all}** citations checked, **{good}** confirmed", n=checked, all=len(given), good=good)
     else:
         said = t("{citations} not verified", citations=count(len(given), "citation"))
     found = [f":{colour}[:material/{icon}:] {said}"]
