@@ -45,7 +45,7 @@ def add(home: Path, run: str, framework: str, outcome: str = "answered", age_s: 
 
 
 def test_an_empty_home_shows_an_invitation_to_ask(visit: Visit, home: Path) -> None:
-    app = visit(home, "metrics", since="all")
+    app = visit(home, "metrics")
     assert not app.exception
     assert [each.value for each in app.subheader] == ["Nothing to measure yet"]
     assert "Ask the first question" in links(app)

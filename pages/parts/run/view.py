@@ -113,7 +113,9 @@ def _columns(row: RunRow, last: int, follows: bool) -> tuple[DeltaGenerator, ...
     with trace:
         with st.container(key="trace-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(
-                t("Rounds"), width="stretch", help=t("A round is one request to the model, and the tools that it then used.")
+                t("Rounds"),
+                width="stretch",
+                help=t("A round is one request to the model, and the tools that it then used."),
             )
             if follows:
                 scrubber.button(row, last)
