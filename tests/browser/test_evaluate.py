@@ -55,7 +55,8 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
         page.get_by_role("button", name="Markdown").click()
     assert Path(download.value.path()).read_text(encoding="utf-8").startswith("# Evaluation story")
     with page.expect_download() as download:
-        page.get_by_role("button", name="CSV").click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="CSV").click()
+    page.keyboard.press("Escape")
     lines = list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8").splitlines()))
     assert [line["recipe"] for line in lines] == ["react/full"] * 2 + ["iter_research/evolving"] * 2
 
