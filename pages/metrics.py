@@ -28,7 +28,7 @@ if found:
         figures.times(found)
     charts.days(found)
     figures.examples(found, wanted)
-elif rows or filters.active():
+elif bench.store.runs(limit=1):
     st.markdown(t("No finished runs match."))
     st.button(t("Show all runs"), key="metrics-all", on_click=filters.clear, icon=":material/filter_list_off:")
 else:

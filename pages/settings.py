@@ -55,7 +55,7 @@ with st.container():  # always drawn, so that the rows below keep their place
 
 with st.container(width=960):
     if section in ("models", "search"):
-        services = settings_services.models() if section == "models" else settings_services.searchers()
+        services = settings_services.providers() if section == "models" else settings_services.searchers()
         for service in services:
             settings_services.draw(bench, service)
         settings_services.change(bench, services)

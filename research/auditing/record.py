@@ -97,7 +97,9 @@ class Record(Struct, frozen=True):
             f"- {say('{name}: {reason}', name=f'“{_plain(each.text)}”', reason=_plain(each.reason))}"
             for each in self.miscounts
         ]
+        uncited = sum(bool(each.found) for each in self.statements)
         parts = [
+            say("Compared with sources that the report does not cite: {number}.", number=uncited) if uncited else "",
             *_section(say("Sources"), links if sources else ()),
             *self._group(say("Wrong"), FAILS),
             *self._group(say("Confirmed"), HOLDS),

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from research._util.sentences import sentences_of
 from research.auditing import styles
 from research.auditing.references import LINK
 from research.citations.marks import without_marks
@@ -28,6 +27,8 @@ _FRONT = re.compile(r"\A---\r?\n(?:\w[^\n]*\n)+?---\r?\n\s*")
 _HEADING = re.compile(r"(?:\A#{0,5}|^)#\s{1,9}(.+)", re.M)
 _TITLE = 80
 """Characters of a title."""
+_WORDS = 40
+"""Characters of a report's first words, its name where it has no title."""
 _DEEPEST = 12
 
 
@@ -44,8 +45,8 @@ def read_text(text: str, title: str = "", address: str = "") -> Given:
         return read_bytes(text.encode("utf-8", "replace"), title or "report.html", ".html")
     heading = _HEADING.search(text)
     first = next((line for line in text.splitlines() if re.search(r"\w", line)), "")
-    named = heading[1] if heading else title or sentences_of(without_marks(first).strip("*_ "))[0]
-    return Given(text, clip(LINK.sub(r"\1", without_marks(named)).strip("*_# "), _TITLE), address)
+    named, most = (heading[1] if heading else title, _TITLE) if heading or title else (first, _WORDS)
+    return Given(text, clip(LINK.sub(r"\1", without_marks(named)).strip("*_# "), most), address)
 
 
 def read_bytes(data: bytes, name: str, suffix: str = "") -> Given:

@@ -34,7 +34,7 @@ MOST_SOURCES = 900
 
 _OPEN, _CLOSE = "\ue010", "\ue011"
 _TOKENS = re.compile(
-    f"(?:[ \\t]{{0,9}}{_OPEN}(\\d{{1,6}}){_CLOSE}[{''.join(SYMBOLS.values())}]?)+"  # our exports put verdicts beside marks
+    f"(?:[ \\t]{{0,9}}{_OPEN}(\\d{{1,6}}){_CLOSE}[={''.join(SYMBOLS.values())}]?)+"  # our exports' verdicts
 )
 _BETWEEN = re.compile(f"([ \\t]{{0,9}})((?:{_OPEN}\\d{{1,6}}{_CLOSE}){{1,50}})[ ,;、]{{0,9}}(?={_OPEN})")
 _PRIVATE = re.compile("[\ue000-\uf8ff]+(?:[^\ue000-\uf8ff\\n]{1,80}[\ue000-\uf8ff]+)?")

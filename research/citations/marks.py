@@ -19,14 +19,14 @@ LARGEST = 999
 
 SYMBOLS: Final = {
     "supported": "✓",
-    "calculated": "=",
+    "calculated": "✓",
     "partial": "~",
     "unverified": "○",
     "unsupported": "✗",
     "contradicted": "✗",
     "dead": "⌁",
 }
-"""Sign for the status of a citation."""
+"""Sign for the status of a citation; words tell a calculated one from one that its source states."""
 
 _WORD = r"(?:sources?|refs?\.?|references?|citations?|cite|来源|资料|文献|参考)"
 _LIST = r"\d{1,3}(?:\s{0,9}(?:[,，、;；]|[-–—~～至]|and|&)\s{0,9}(?:\^|" + _WORD + r"[\s:#：]{0,9})?\d{1,3}){0,200}"

@@ -23,7 +23,7 @@ from research.events.events import Forecast, PlanItem, Status
 from research.events.quotations import one_source, placed, within
 from research.events.recipe import ROLE_OF, Recipe
 from research.events.rounds import Index, RoundView, Worktime
-from research.types import WORST, Citation, Message, Observation, Outcome, Part, Source, Usage, Verdict
+from research.types import HOLDS, WORST, Citation, Message, Observation, Outcome, Part, Source, Usage, Verdict
 
 
 @dataclass(frozen=True)
@@ -400,6 +400,12 @@ def _added(before: tuple[Sent, ...] | None, more: tuple[Sent, ...] | None) -> tu
 def without_quotes(view: RunView) -> str:
     """Return an answer's report without sections that only quote its sources, as their list does."""
     return without_quoting(view.report) if view.outcome in ("answered", "partly_answered") else view.report
+
+
+def holds(view: RunView) -> bool:
+    """Return whether the report has statements that cite a source, all of them supported."""
+    given = stated(view).values()
+    return bool(given) and all(each in HOLDS for each in given)
 
 
 def stated(view: RunView) -> dict[str, Verdict]:

@@ -39,6 +39,12 @@ def _by(module: str, function: str) -> Callable[[RunView, Sequence[Event]], byte
     return make
 
 
+def of_markdown(text: str, name: str) -> bytes:
+    """Return a Markdown file of ours, such as a comparison, in the format `md`, `docx` or `pdf`."""
+    made: bytes = text.encode() if name == "md" else import_module(f"{__name__}.{name}").of_text(text)
+    return made
+
+
 def _json_object(view: RunView, events: Sequence[Event]) -> bytes:
     from research.exports.json import as_dict
 

@@ -6,7 +6,9 @@ All text is ready to read: in the language of the report, without invisible char
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -38,8 +40,8 @@ from research.exports.labels import Words, words_of
 from research.exports.numbering import by_first_use
 from research.exports.progress import OUTCOMES, missing, quiet
 from research.sandbox.png import sanitized
-from research.text import clip
-from research.types import FAILS, HOLDS, Citation, Part, Source, Verdict
+from research.text import clip, language_of
+from research.types import HOLDS, Citation, Part, Source, Verdict
 from research.web.url_guard import LIBRARY, MEMORY
 
 STATUSES: Final[dict[Verdict, str]] = {
@@ -176,6 +178,34 @@ def compose(view: RunView, longest: int) -> Document:
     )
 
 
+_HEAD = re.compile(r"\A(?:---\n.*?\n---\s+)?(?:# ([^\n]+)\n)?", re.S)
+"""The properties and the title of a Markdown file of ours."""
+
+
+def paper(text: str, longest: int) -> Document:
+    """Return the document of a Markdown file of ours, such as a comparison, with at most its first `longest` characters."""
+    head = _HEAD.match(text)
+    title, body = (head[1] or "", text[head.end() :]) if head else ("", text)
+    drawn = body if len(body) <= longest else body[: body.rfind("\n", 0, longest) + 1 or longest]
+    say = Words(language_of(title))
+    left = f"{len(body) - len(drawn):,}"
+    cut = say("The rest of the report is not drawn here: {left} of {all} characters.", left=left, all=f"{len(body):,}")
+    return Document(
+        say,
+        content(parse(title, cited=False)),
+        datetime.datetime.now(datetime.UTC),
+        (),
+        parse(drawn),
+        cut if drawn != body else "",
+        (),
+        (),
+        (),
+        (),
+        "",
+        frozenset(),
+    )
+
+
 def _drawn(chart: Chart, say: Words) -> Drawn:
     from research.exports.drawing import png  # loads matplotlib
 
@@ -211,7 +241,7 @@ def facts(view: RunView, say: Words) -> tuple[tuple[str, str], ...]:
     found = {
         "Date": f"{started:%Y-%m-%d %H:%M} UTC",
         "Outcome": _outcome(view, say),
-        "Recipe": f"{say.way(recipe)} · {recipe.hash}",
+        "Recipe": say.way(recipe),
         "Model": ", ".join(models),
         "Rounds": f"{view.round_count():,}",
         "Calls": calls,
@@ -274,14 +304,7 @@ def _reference(
 ) -> Reference:
     """Return a source with the verdicts on its own citations."""
     doubtful = [citation for citation in own if citation.status not in HOLDS]
-    verdict = ""
-    if own and answered:
-        good, open_ = len(own) - len(doubtful), sum(citation.status == "unverified" for citation in own)
-        verdict = f"{SYMBOLS[_summary(own)]} " + say(
-            "{good} of {all} supported", good=good, all=say.count(len(own), "statement")
-        )
-        if open_:
-            verdict += " · " + say("{count} not verified", count=open_)
+    verdict = _counted(Counter(citation.status for citation in own), say) if answered else ""
     if source.memory:
         verdict = " · ".join(filter(None, [say("from memory"), verdict]))
     said = (("\n".join(said_lines(text, say.language)), place) for text, place in quoted)
@@ -296,14 +319,12 @@ def _reference(
     return Reference(source.n, _line(title), addresses, lines, verdict, doubts, visible(notes) if source.notes else "")
 
 
-def _summary(own: list[Citation]) -> Verdict:
-    """Return the verdict whose sign describes all statements that cite a source."""
-    statuses = {citation.status for citation in own}
-    if len(statuses) == 1:
-        return own[0].status
-    if statuses <= HOLDS:
-        return "supported"
-    return "unsupported" if statuses <= FAILS else "partial"
+def _counted(statuses: Mapping[Verdict, int], say: Words) -> str:
+    """Return how many statements have each verdict, with its sign: `✓ 1 supported, ✗ 2 contradicted`."""
+    comma = "，" if say.language == "zh" else ", "
+    return comma.join(
+        f"{SYMBOLS[each]} {statuses[each]} {say(STATUSES[each])}" for each in STATUSES if statuses.get(each)
+    )
 
 
 def _doubt(citation: Citation, say: Words) -> str:
@@ -320,10 +341,6 @@ def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
     `mark` is the mark of an unsourced sentence, if the file shows it.
     """
     statuses = view.verdicts
-    comma = "，" if say.language == "zh" else ", "
-    counts = comma.join(
-        f"{SYMBOLS[each]} {statuses[each]} {say(STATUSES[each])}" for each in STATUSES if statuses.get(each)
-    )
     dead = [f"[{c.n}] {_line(c.claim)}" for c in view.citations if c.status == "dead"]
     uncited = [_line(_unmarked(sentence)) for sentence in view.uncited]
     removed = [_line(url) for url in view.removed]
@@ -336,9 +353,8 @@ def checked(view: RunView, say: Words, mark: str = "") -> tuple[Note, ...]:
         )
         notes.append(Note(text, _listed([_edit(edit, say) for edit in view.edits], say)))
     if view.citations and view.outcome != "no_evidence":
-        notes.append(
-            Note(say("{count} checked: {told}.", count=say.count(sum(statuses.values()), "citation"), told=counts))
-        )
+        number = say.count(sum(statuses.values()), "citation")
+        notes.append(Note(say("{count} checked: {told}.", count=number, told=_counted(statuses, say))))
     if dead:
         notes.append(Note(say("Cited numbers that no source has:"), _listed(dead, say)))
     if uncited:

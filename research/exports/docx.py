@@ -31,7 +31,7 @@ from research.exports.blocks import (
     visible,
     words,
 )
-from research.exports.document import COLOURS, Document, Reference, compose
+from research.exports.document import COLOURS, Document, Reference, compose, paper
 from research.exports.formulas import formula
 from research.exports.omml import omml
 from research.exports.right_to_left import has_backwards, runs_backwards
@@ -61,7 +61,16 @@ _INDENT = 0.3
 
 def docx(view: RunView) -> bytes:
     """Return the file, dated like the run."""
-    document = compose(view, LONGEST)
+    return written(compose(view, LONGEST))
+
+
+def of_text(text: str) -> bytes:
+    """Return a Markdown file of ours as a file of Word."""
+    return written(paper(text, LONGEST))
+
+
+def written(document: Document) -> bytes:
+    """Return the file."""
     written = _Writer(document)
     written.draw()
     out = io.BytesIO()
@@ -105,8 +114,9 @@ class _Writer:
             for number, plot in enumerate(document.plots, 1):
                 self.plot(plot, say("Plot {n}", n=number))
             self.note(document.plots_left)
-        self.spans([Span(say("About this report"))], "Heading 1")
-        self.table([[(Span(name),), (Span(value),)] for name, value in document.facts], headed=False)
+        if document.facts:
+            self.spans([Span(say("How it was made"))], "Heading 1")
+            self.table([[(Span(name),), (Span(value),)] for name, value in document.facts], headed=False)
 
     def blocks(self, blocks: Iterable[Block], style: str = "Normal", depth: int = 0) -> None:
         for block in blocks:

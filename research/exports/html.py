@@ -86,7 +86,7 @@ def html(view: RunView) -> str:
         title=escape(document.title),
         body=body,
         facts=rows,
-        about=escape(document.say("About this report")),
+        about=escape(document.say("How it was made")),
         plots=_plots(document),
     )
 

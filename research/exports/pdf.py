@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from research.events.view import RunView
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task, words
-from research.exports.document import Reference, compose
+from research.exports.document import Document, Reference, compose, paper
 from research.exports.sheet import LINE, SIZE, SMALL, Sheet
 from research.text import clip
 
@@ -38,7 +38,16 @@ _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
 
 def pdf(view: RunView) -> bytes:
     """Return the file, dated like the run."""
-    document = compose(view, LONGEST)
+    return written(compose(view, LONGEST))
+
+
+def of_text(text: str) -> bytes:
+    """Return a Markdown file of ours as PDF."""
+    return written(paper(text, LONGEST))
+
+
+def written(document: Document) -> bytes:
+    """Return the file."""
     writer = _Writer(document)
     writer.draw()
     if 1 < writer.paper.page <= _FEW and writer.paper.y < writer.paper.h / 3:
@@ -81,7 +90,9 @@ class _Writer(Sheet):
             for plot in document.plots:
                 self.plot(plot)
             self.note(document.plots_left)
-        self.heading(say("About this report"))
+        if not document.facts:
+            return
+        self.heading(say("How it was made"))
         colon = say("{name}: {value}", name="", value="")  # in Chinese it has its own space
         facts = [
             (Span(f"{name}{colon} ".replace("： ", "："), bold=True), Span(value)) for name, value in document.facts

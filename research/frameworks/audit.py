@@ -332,9 +332,7 @@ class _Trial:
         seen = self.run.context.ledger.sources
         if found.found:
             title = next(each.title for each in seen if each.n == found.found)
-            if self.given.again:
-                return replace(found, reason=say("found in “{title}”", title=title))
-            return replace(found, reason=say("found in “{title}”, not cited by the report", title=title))
+            return replace(found, reason=say("found in “{title}”", title=title))
         if found.verdict == "no_source" and self._searcher:
             found = replace(found, reason=say("nothing that was found says so or denies it"))
         if found.verdict in ("no_source", "unverified"):

@@ -69,10 +69,14 @@ def _supported(view: RunView) -> list[Citation]:
 
 
 def _measured(view: RunView, citation: Citation) -> bool:
-    """Return whether a calculated claim names what was measured, unlike `The difference is 4.6 %`."""
+    """Return whether a calculated claim names what was measured, and of what, unlike `The difference is 4.6 %`."""
+    if citation.status != "calculated":
+        return True
+    titles = [each.title for each in view.sources[citation.n]]
     label = line_tokens(label_of(citation.quote.partition("\n")[0]))
-    said = told(citation.claim, (), [each.title for each in view.sources[citation.n]]).text
-    return citation.status != "calculated" or not label or bool(label & line_tokens(said))
+    said = line_tokens(told(citation.claim, (), titles).text)
+    subjects = [name for name, section, _ in (title.partition(" · ") for title in titles) if section]
+    return (not label or bool(label & said)) and all(line_tokens(each) <= said for each in subjects)
 
 
 def everything(view: RunView) -> tuple[Entry, ...]:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from research.errors import ConfigError
 from research.events.events import Resumed
 from research.events.rounds import RoundView
-from research.events.view import RunView, fold
+from research.events.view import RunView, fold, holds
 from research.store import RunLog, RunRow
 from research.types import Outcome
 
@@ -95,6 +95,8 @@ class Figures(Struct, frozen=True):
     completion_tokens: int
     cost_usd: float | None
     """None if the price of any model call is unknown."""
+    verified: bool = False
+    """Whether it answered, and every statement that cites a source is supported."""
 
 
 def figures(view: RunView, before: RunView | None = None) -> Figures | None:
@@ -127,6 +129,7 @@ def figures(view: RunView, before: RunView | None = None) -> Figures | None:
         prompt_tokens=view.prompt_tokens - (before.prompt_tokens if before else 0),
         completion_tokens=view.completion_tokens - (before.completion_tokens if before else 0),
         cost_usd=cost,
+        verified=outcome in ("answered", "partly_answered") and holds(view),
     )
 
 

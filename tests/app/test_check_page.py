@@ -25,7 +25,7 @@ def test_an_empty_report_is_refused_with_a_reason(visit: Visit, home: Path) -> N
     app = visit(home, "check")
     assert not app.exception
     app.button(key="check-start").click().run()
-    assert "the report is empty" in app.error[0].value
+    assert "The report is empty" in app.error[0].value
 
 
 def test_the_result_says_what_to_fix_first_and_offers_a_corrected_copy(visit: Visit, home: Path) -> None:

@@ -116,7 +116,7 @@ def test_an_unusable_recipe_shows_an_error_and_starts_nothing(visit: Visit, home
     app.run()
     app.selectbox(key="compare-2-1-model").select("nonsense:x")
     press(app, "Start all")
-    assert "unknown model provider" in app.error[0].value
+    assert "Unknown model provider" in app.error[0].value
     assert app.error[0].proto.title == "Recipe 2 can't be used"
     assert Workbench(load(home=home)).store.runs() == []
 
@@ -168,10 +168,10 @@ def test_two_finished_runs_are_shown_side_by_side(visit: Visit, compared: tuple[
     figures = app.get_by_key("compare-figures").markdown[0].value
     assert "| Outcome | Answered | Answered |" in figures
     assert figures.count("3.732 trillion; rose by 1.2 % |") == 2
-    assert "in common" in drawn
+    assert "read by every run" in drawn
     links = {link.proto.query_string for link in app.page_link if link.proto.label in ("Full report", "Replay")}
     assert {f"run={RUN}", f"run={OTHER}", f"run={RUN}&round=1"} <= links
-    assert [button.label for button in app.download_button] == ["Export Markdown"]
+    assert [button.label for button in app.download_button] == ["Markdown", "PDF", "Word"]
     assert not any(button.label.startswith("Stop") for button in app.button)
 
 

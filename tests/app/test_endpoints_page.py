@@ -63,7 +63,7 @@ def test_both_sections_show_the_newest_test_of_an_address(visit: Visit, home: Pa
     check = Check("openai", "broken", "cannot reach it")
     Workbench(now).store.put("tested", "openai", msgspec.json.encode(trials.Tested("openai", check, 100.0)))
     for shown in (section(visit, home), visit(home, "settings")):
-        assert "cannot reach it" in said(shown) and "Not working" in said(shown)
+        assert "Cannot reach it" in said(shown) and "Not working" in said(shown)
     model_trial.keep(home, Trial(endpoint="openai", model="m", at=200.0, ok=True, rounds=3))
     for shown in (section(visit, home), visit(home, "settings")):
         assert "cannot reach it" not in said(shown) and "worked with m" in said(shown)

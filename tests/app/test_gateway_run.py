@@ -63,4 +63,4 @@ def test_a_recorded_run_is_live_and_then_shows_what_its_report_cites(visit: Visi
     assert not app.exception
     shown = "\n".join(element.value for element in app.markdown)
     assert "123 million people" in shown
-    assert "**1 of 1** citations checked, **1** hold" in shown
+    assert "**1 of 1** citations checked, **1** confirmed" in shown

@@ -151,12 +151,11 @@ def test_a_pdf_is_read_as_a_document_with_the_passage_marked_in_its_place(
     assert "annual · the report.pdf" in texts(app) and "library://" not in texts(app)
 
 
-def test_search_results_show_how_they_were_found(visit: Visit, home: Path, papers: Path) -> None:
+def test_a_search_result_shows_its_document_and_its_collection(visit: Visit, home: Path, papers: Path) -> None:
     app = visit(home, "library", q="what is the moon made of")
     assert not app.exception
     first = app.markdown[0].value
     assert "**The moon**" in first and "papers" in first
-    assert "has words of your search · similar meaning" in app.markdown[1].value
     assert not app.get("progress")  # no figure that the list is not sorted by
 
 
@@ -169,13 +168,20 @@ def test_a_search_marks_its_words_and_can_be_narrowed_to_one_collection(visit: V
     assert "**The moon**" in texts(app) and "France" not in texts(app)
 
 
+def test_what_has_only_some_of_the_words_is_folded(visit: Visit, home: Path, papers: Path) -> None:
+    app = visit(home, "library", q="unemployment rate France")
+    assert "**France · Economy**" in texts(app) and "**France · People and Society**" not in texts(app)
+    app.toggle(key="library-weak").set_value(True).run()
+    assert "**France · People and Society**" in texts(app)
+
+
 def test_what_is_only_similar_in_meaning_is_shown_only_when_no_document_has_the_words(
     visit: Visit, home: Path, papers: Path
 ) -> None:
     rare = texts(visit(home, "library", q="basalt"))
-    assert "has words of your search" in rare and ":small[:gray[similar meaning]]" not in rare
+    assert "No document contains these words." not in rare and "**The moon**" in rare
     other = texts(visit(home, "library", q="xylophone"))
-    assert "No document contains these words." in other and "has words of your search" not in other
+    assert "No document contains these words." in other
 
 
 def test_a_heading_with_the_words_comes_before_a_mention_and_is_shown_with_its_text(

@@ -278,7 +278,7 @@ def test_a_failed_reembedding_shows_the_reason_and_can_be_retried(visit: Visit, 
     bench.reembedding.start().join(LONG_S)
     app = AppTest.from_file(APP, default_timeout=LONG_S)
     app.run().switch_page("pages/memory.py").run()
-    assert "the weights are not there" in app.error[0].value
+    assert "The weights are not there" in app.error[0].value
     del bench.memory.reembed
     press(app, "Try again")
     bench.reembedding.start().join(LONG_S)

@@ -45,7 +45,7 @@ def add(home: Path, run: str, framework: str, outcome: str = "answered", age_s: 
 
 
 def test_an_empty_home_shows_an_invitation_to_ask(visit: Visit, home: Path) -> None:
-    app = visit(home, "metrics", since="all")
+    app = visit(home, "metrics")
     assert not app.exception
     assert [each.value for each in app.subheader] == ["Nothing to measure yet"]
     assert "Ask the first question" in links(app)
@@ -63,6 +63,7 @@ def test_the_page_shows_the_same_numbers_as_the_command_line(visit: Visit, answe
     shown = tiles(app)
     assert shown["Finished runs"] == "1"
     assert shown["Average rounds"] == f"{found.average_rounds:.1f}"
+    assert shown["Verified answers"] == "1 of 1"
     assert shown["Known cost"] == "\\$0.00"
     bench.store.close()
 

@@ -114,7 +114,7 @@ def test_start_runs_the_selected_recipe(visit: Visit, home: Path, tmp_path: Path
     ("key", "value", "said"),
     [
         ("question", "x" * 20_001, "20,001 characters"),
-        ("model", "nonsense:x", "unknown model provider"),
+        ("model", "nonsense:x", "Unknown model provider"),
         ("model", "scripted:/nowhere.jsonl", "cannot be read"),
     ],
 )
@@ -159,7 +159,7 @@ def test_a_finished_run_shows_outcome_rounds_report_and_quotes(visit: Visit, ans
     drawn = texts(app)
     assert "check_circle: Answered]" in drawn
     assert "**2 of 2** parts" in drawn
-    assert "**1 of 1** citations checked, **1** hold" in drawn
+    assert "**1 of 1** citations checked, **1** confirmed" in drawn
     assert "1 supported" in drawn or "1 calculated" in drawn
     assert "2 supported" not in drawn and "3 supported" not in drawn, "a source counts quoted passages"
     (report,) = reports(app)
@@ -217,7 +217,7 @@ def test_the_slider_is_not_in_the_way_of_reading(visit: Visit, answered: Path) -
 
 def test_an_unknown_run_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, run="nope")
-    assert "unknown run 'nope'" in app.error[0].value.replace("\\", "")
+    assert "Unknown run 'nope'" in app.error[0].value.replace("\\", "")
 
 
 def test_a_run_that_kills_its_process_each_time_ends_up_interrupted(visit: Visit, answered: Path) -> None:
@@ -259,7 +259,7 @@ def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     table = app.dataframe[0].value
     assert table["Question"].tolist() == [EXAMPLE_QUESTION]
-    assert table["Outcome"].tolist() == ["○ Answered"]
+    assert table["Outcome"].tolist() == ["✓ Answered"]
     app.text_input[0].set_value("chess").run()
     assert not app.dataframe
     assert "No runs match" in texts(app)
@@ -283,7 +283,7 @@ def test_the_library_searches_and_highlights_the_quoted_passage(visit: Visit, ho
 
 def test_an_unknown_document_shows_an_error(visit: Visit, home: Path) -> None:
     app = visit(home, "library", doc="library://factbook/france/nothing")
-    assert "no document" in app.error[0].value
+    assert "No document" in app.error[0].value
 
 
 def test_a_folder_is_added_searched_and_removed(visit: Visit, home: Path, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_an_unlisted_recall_limit_is_kept_and_an_unknown_policy_is_reported(visi
     app = visit(known)
     choose(app, "Odd")
     assert not app.exception
-    assert "unknown memory policy" in texts(app) and "off, findings, everything" in texts(app)
+    assert "Unknown memory policy" in texts(app) and "off, findings, everything" in texts(app)
 
 
 def test_the_recall_tool_is_offered_and_its_calls_are_labelled(visit: Visit, known: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -20,6 +21,7 @@ from research.store.sqlite import SqliteStore
 from research.workbench import run_import
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
+from tests.long_run import LongRun, ending
 from tests.unit.test_importing import life
 
 RUN = "261121-120000-abcd"
@@ -118,8 +120,17 @@ def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, an
     assert "runs of the same question stand together" in texts(app)
     table = app.dataframe[0].value
     assert table["Question"].tolist() == [EXAMPLE_QUESTION, EXAMPLE_QUESTION, "Another question?"]
-    assert table["Outcome"].tolist() == ["● Running", "○ Answered", "● Running"]
+    assert table["Outcome"].tolist() == ["● Running", "✓ Answered", "● Running"]
     assert table["When"].tolist()[0] == "just now"
+
+
+def test_a_run_took_as_long_as_it_worked_not_as_long_as_it_waited(visit: Visit, home: Path) -> None:
+    store = store_of(home)
+    run = LongRun(store, RUN)
+    run.rounds(2)
+    run.add([msgspec.structs.replace(ending(2), seconds=65.0)])
+    store.close()
+    assert visit(home, "runs").dataframe[0].value["Took"].tolist() == ["65 s"]
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from research.config.settings import SAVED_FILE, load
 from research.search.library.documents import Library
 from research.workbench import verifier_registry
 from research.workbench.calibration import Calibration, Rate
-from tests.app.conftest import APP
+from tests.app.conftest import APP, key
 from tests.fake_openai import FakeOpenAI
 from tests.workers import until
 
@@ -92,6 +92,8 @@ def test_an_entered_key_is_tested_used_at_once_and_not_kept_in_the_session(visit
         app = tried(next(button for button in app.button if button.label == "Save and test").click().run())
         assert not app.exception
         assert "Works" in row(app, "openai")
+        assert "Choose its models" in row(app, "openai")
+        assert "fake (OpenAI)" in visit(home).selectbox(key=key(visit(home), "model")).options
         assert "change" not in app.session_state
         bench = open_home.bench()
         assert bench.settings.origin("openai_api_key") == "saved"
@@ -161,7 +163,7 @@ def test_the_judge_is_turned_off_and_a_verifier_named(
     assert (now.judge, now.verifier) == ("off", "cross-encoder:here")
     app.text_input(key="default-verifier").input("a poet")
     next(button for button in app.button if button.label == "Save").click().run()
-    assert "unknown judge 'a poet'" in said(app)
+    assert "Unknown judge 'a poet'" in said(app)
     assert load(home=home).verifier == "cross-encoder:here"
 
 
@@ -200,7 +202,7 @@ def test_the_data_and_system_sections_show_the_folder_its_parts_and_the_machine(
     assert "Library" in app.dataframe[0].value["Part"].tolist()
     assert "free on disk" in said(app)
     app = tried(visit(home, "settings", section="system"))
-    assert "universal, 512 dimensions" in said(app)
+    assert "Universal, 512 dimensions" in said(app)
     assert "SQLite" in said(app)
 
 
@@ -209,7 +211,7 @@ def test_a_damaged_file_is_named_on_every_page(visit: Visit, home: Path) -> None
     for page in ("", "settings"):
         app = visit(home, page)
         assert not app.exception
-        assert f"the settings file {home / SAVED_FILE} is damaged" in said(app)
+        assert f"The settings file {home / SAVED_FILE} is damaged" in said(app)
         assert KEY not in said(app)
 
 

@@ -66,4 +66,4 @@ def test_a_damaged_run_is_shown_as_damaged_beside_the_others(visit: Visit, answe
         connection.execute("UPDATE events SET body = '{' WHERE seq = 2")
     app = visit(answered, "runs", run=run)
     assert not app.exception
-    assert any("not an event" in each.value for each in app.error)
+    assert any("Not an event" in each.value for each in app.error)

@@ -57,7 +57,7 @@ def test_asking_with_a_preset_and_a_document_then_running_again(page: Page, app:
     expect(page.locator(".st-key-report")).to_contain_text("made of basalt")
     expect(box).to_have_count(0)
 
-    page.get_by_role("link", name="Rerun").click()
+    page.get_by_role("link", name="Run again").click()
     page.wait_for_url(re.compile(r"[?&]again="))
     expect(box).to_have_value("What is the moon made of?")
     expect(page.get_by_text("at most 60k").first).to_be_visible()

@@ -65,7 +65,8 @@ def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
     settle(page)
     page.screenshot(path=OUTPUT / "chinese-comparison.png", full_page=True)
     with page.expect_download():
-        page.get_by_role("button", name=zh("Export Markdown")).click()
+        page.get_by_role("button", name=zh("Export")).click()
+        page.get_by_role("button", name="Markdown").click()
 
     page.get_by_role("link", name=zh("Library"), exact=True).click()
     box = page.get_by_role("searchbox", name=zh("Search the library"))

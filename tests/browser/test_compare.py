@@ -50,7 +50,8 @@ def test_two_recipes_are_compared_voted_on_exported_removed_and_restored(
     expect(note).to_have_value("I agree.")
 
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export Markdown").click()
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Markdown").click()
     assert download.value.suggested_filename == f"comparison-{key}.md"
     text = Path(download.value.path()).read_text(encoding="utf-8")
     assert text.startswith("---\ntitle: ")

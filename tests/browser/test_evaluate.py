@@ -48,13 +48,15 @@ def test_two_recipes_are_evaluated_while_the_page_is_closed(page: Page, context:
         "table => [table, table.querySelector('.dvn-scroll-inner')].map(each => each.clientHeight)"
     )
     assert heights[0] - heights[1] <= 2, "no empty strip below the last question"
-    expect(page.get_by_text("Best for their cost (no other recipe")).to_be_visible()
+    expect(page.get_by_text("No other recipe does as well")).to_be_visible()
 
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export Markdown").click()
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Markdown").click()
     assert Path(download.value.path()).read_text(encoding="utf-8").startswith("# Evaluation story")
     with page.expect_download() as download:
-        page.get_by_role("button", name="Export CSV").click()
+        page.get_by_test_id("stPopoverBody").get_by_role("button", name="CSV").click()
+    page.keyboard.press("Escape")
     lines = list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8").splitlines()))
     assert [line["recipe"] for line in lines] == ["react/full"] * 2 + ["iter_research/evolving"] * 2
 

@@ -23,7 +23,7 @@ def test_a_fork_continues_from_an_edited_observation(fresh: App, page: Page, fra
     list(bench.engine.start(EXAMPLE_QUESTION, bench.recipe(framework=framework), RUN, here=True).events())
     page.goto(f"{fresh.url}/runs?run={RUN}")
     settle(page)
-    page.locator(".st-key-runs-fork").get_by_role("button").click()
+    page.get_by_role("button", name="Fork", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_be_visible()
     expect(page).to_have_url(re.compile("fork="))

@@ -246,9 +246,9 @@ def test_a_shared_run_is_read_only_until_sharing_stops(chromium: Browser, two: H
         expect(guest.get_by_text("ceruleanheron").first).to_be_visible()
         expect(guest.get_by_text("Shared with you, read-only")).to_be_visible()
         settle(guest)
-        for name in ("Send", "Fork", "Share", "Pause", "Stop", "Save", "Rerun"):
+        for name in ("Send", "Fork", "Share", "Pause", "Stop", "Save", "Run again"):
             expect(guest.get_by_role("button", name=name, exact=True)).to_have_count(0)
-        expect(guest.get_by_role("link", name="Rerun")).to_have_count(0)
+        expect(guest.get_by_role("link", name="Run again")).to_have_count(0)
         with guest.expect_download() as download:
             guest.get_by_role("button", name="Export").click()
             guest.get_by_role("button", name="Markdown").click()

@@ -233,19 +233,13 @@ def test_an_audit_without_a_report_is_refused_and_no_list_offers_it(bench: Workb
     assert view.status == "failed" and "audit FILE" in view.error
 
 
-def test_a_report_is_called_by_its_heading_or_its_first_sentence() -> None:
+def test_a_report_is_called_by_its_heading_or_its_first_words() -> None:
     long = f"{'Norway has many fjords and islands and ' * 4}lakes."
     assert (
         report_intake.read_text("Here it is:\n\n# Nordic neighbours\n\nOslo is a capital.").title == "Nordic neighbours"
     )
-    assert (
-        report_intake.read_text("Oslo is the capital of [Norway](https://a.org) [1]. More.").title
-        == "Oslo is the capital of Norway."
-    )
-    assert (
-        report_intake.read_text(long).title
-        == "Norway has many fjords and islands and Norway has many fjords and islands and…"
-    )
+    assert report_intake.read_text("Oslo in [Norway](https://a.org) [1]").title == "Oslo in Norway"
+    assert report_intake.read_text(long).title == "Norway has many fjords and islands and…"
 
 
 def test_the_sources_of_a_report_stay_in_the_run(report: str, bench: Workbench) -> None:

@@ -92,7 +92,8 @@ def test_statements_without_a_source_are_looked_for_and_marked_as_found(bench: W
     view = audit("Egypt has 112,870,457 inhabitants. The flower of Egypt is the Lotus of Cairo.", workbench=bench)
     assert verdicts(view) == ["supported", "no_source"]
     found, unknown = view.statements.values()
-    assert found.reason == "found in “Egypt · People and Society”, not cited by the report"
+    assert found.reason == "found in “Egypt · People and Society”"
+    assert view.report.count("sources that the report does not cite: 1") == 1
     assert found.reason.capitalize()[:5] in view.report and unknown.reason
 
 

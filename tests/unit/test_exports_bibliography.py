@@ -304,9 +304,9 @@ def test_each_reference_lists_the_verdicts_on_its_statements() -> None:
         uncited=("Birds sing.",), removed=("https://made.up/x",),
     )  # fmt: skip
     text = markdown(view)
-    assert "[1] Japan. <https://example.org/1> — ~ 1 of 2 statements supported\n> The quote of 1.\n" in text
+    assert "[1] Japan. <https://example.org/1> — ✓ 1 supported, ✗ 1 not supported\n> The quote of 1.\n" in text
     assert "- not supported: 5 does not stand in it. (“Japan has 5 people.”)" in text
-    assert "[2] France. <https://example.org/2> — ✓ 1 of 1 statement supported\n" in text
+    assert "[2] France. <https://example.org/2> — ✓ 1 supported\n" in text
     assert "[3] Unchecked. <https://example.org/3>\n" in text
     assert "4 citations checked: ✓ 2 supported, ✗ 1 not supported, ⌁ 1 without a source." in text
     assert "1 sentence without a source:\n\n- Birds sing." in text
@@ -342,10 +342,10 @@ def test_front_matter_is_valid_yaml_without_hidden_characters() -> None:
 @pytest.mark.parametrize(
     ("statuses", "verdict"),
     [
-        (("supported", "calculated"), "✓ 2 of 2 statements supported"),
-        (("supported", "calculated", "unverified"), "~ 2 of 3 statements supported · 1 not verified"),
-        (("unverified",), "○ 0 of 1 statement supported · 1 not verified"),
-        (("contradicted", "unsupported"), "✗ 0 of 2 statements supported"),
+        (("supported", "calculated"), "✓ 1 supported, ✓ 1 calculated"),
+        (("supported", "calculated", "unverified"), "✓ 1 supported, ✓ 1 calculated, ○ 1 not verified"),
+        (("unverified",), "○ 1 not verified"),
+        (("contradicted", "unsupported"), "✗ 1 not supported, ✗ 1 contradicted"),
     ],
 )
 def test_a_statement_that_is_not_verified_counts_neither_for_nor_against_its_source(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from markdown_it import MarkdownIt
 
 from research.events.recipe import Budget, Recipe
 from research.events.view import RunView
+from research.exports import of_markdown
 from research.exports.comparison import markdown
 from research.store.saved import Comparison, Opinion
 from research.types import Citation, Source
 from tests.unit.test_comparing import Told
+from tests.unit.test_exports_documents import docx_text, pdf_text
 
 EVIL = (
     "x | y ![p](https://evil.example/p.png) <img src=x onerror=alert(1)> [l](javascript:alert(1))\n---\n\n# Fake\n```"
@@ -50,6 +53,14 @@ def test_the_file_contains_recipes_steps_sources_and_every_report() -> None:
     assert "It is huge [1]." in text
     assert text.count("## References") == 2
     assert "https://example.org/france" in text
+
+
+@pytest.mark.parametrize(("kind", "read"), [("docx", docx_text), ("pdf", pdf_text)])
+def test_the_same_file_is_made_for_word_and_as_pdf(kind: str, read: Callable[[bytes], str]) -> None:
+    text = read(of_markdown(compared(told("a"), told("b", report="It is huge [1].")), kind))
+    assert text.startswith("How large?") and "---" not in text
+    assert "It is large" in text and "It is huge" in text
+    assert "How it was made" not in text, "each run has its own"
 
 
 def test_votes_and_notes_are_in_the_table() -> None:

@@ -32,7 +32,7 @@ def test_every_format_marks_sources_that_came_only_from_memory(name: str) -> Non
     assert times and told.count("from memory") == 2 * times, "a recalled source that the run also saw is not marked"
     assert "memory://" not in told
     assert "Cite the annual accounts." in told
-    assert "from memory · ✓ 1 of 1 statement supported" in " ".join(told.split())
+    assert "from memory · ✓ 1 supported" in " ".join(told.split())
     chinese = view()
     chinese.question = "法国的年度账目是什么？"
     assert READERS[name](chinese).count("来自记忆") == 2 * times

@@ -106,6 +106,7 @@ def _recipes(bench: Workbench, beside: RunRow | None) -> list[dict[str, Any]]:
         key=f"compare-number-{least}",
         required=True,
         persist_state="session",
+        help=t("A recipe is how a run works: framework, strategy, model and their options."),
     )
     taken = [(beside.recipe.framework, beside.recipe.context)] if beside else []
     pairs = [pair for pair in defaults.COMPARED if pair not in taken]

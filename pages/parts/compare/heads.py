@@ -63,7 +63,7 @@ def _state(column: Column) -> str:
     if view.status == "paused":
         return t(":material/pause: Paused; open the run to resume it")
     said = plain(head.ending(view))
-    colour, icon = head.ended_look(view)
+    colour, icon = titles.look(view.outcome or "failed")
     return f":{colour}[:material/{icon}:] {said} · {count(view.round_count(), 'round')} · {model}"
 
 

@@ -164,11 +164,12 @@ def _lines(points: Sequence[tuple[str, int, float]], x: str, y: str, alt: str) -
 
 
 def shared_sources(columns: Sequence[Column]) -> None:
-    """Draw the sources that several runs read, and those that only one read."""
+    """Draw the sources that every run read, those that several read, and those that only one read."""
     pages = sources([column.view for column in columns])
-    common = [page for page in pages if len(page.runs) > 1]
-    st.caption(t("{common} of {all} in common", common=count(len(common), "source"), all=f"{len(pages):,}"))
-    groups = [(t("In common"), common)] if common else []
+    common = [page for page in pages if len(page.runs) == len(columns)]
+    st.caption(t("{common} of {all} read by every run", common=count(len(common), "source"), all=f"{len(pages):,}"))
+    several = [page for page in pages if 1 < len(page.runs) < len(columns)]
+    groups = [(name, group) for name, group in ((t("In all"), common), (t("In several"), several)) if group]
     for place, column in enumerate(columns):
         alone = [page for page in pages if page.runs == (place,)]
         if alone:

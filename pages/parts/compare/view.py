@@ -10,6 +10,7 @@ from pages.parts.compare import heads as compare_heads
 from pages.parts.compare import numbers, reports, verdict
 from pages.parts.compare import steps as compare_steps
 from pages.parts.compare.columns import Column
+from pages.parts.run import downloads
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
@@ -123,14 +124,8 @@ def _top(bench: Workbench, comparison: Comparison, columns: list[Column]) -> Non
                 on_click=compare_heads.stop,
                 args=(bench, working),
             )
-        st.download_button(
-            t("Export Markdown"),
-            lambda: markdown(comparison, views, bench.saved.opinions(comparison.id)),
-            f"comparison-{comparison.id}.md",
-            "text/markdown",
-            key="compare-export",
-            icon=":material/download:",
-            on_click="ignore",
+        downloads.papers(
+            lambda: markdown(comparison, views, bench.saved.opinions(comparison.id)), f"comparison-{comparison.id}"
         )
         st.button(t("New comparison"), key="compare-new", icon=":material/add:", on_click=_leave)
     for each in differences(views):

@@ -162,10 +162,8 @@ def scatter(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str
     ahead = [each for each in sorted(known, key=lambda point: point.tokens.mean) if each.front]
     optimal = t(", ").join(f"{names[each.name]}{t(' ({n})', n=shown(each.quality, quality))}" for each in ahead)
     oracles = {each.name for each in plan.candidates if each.oracle}
-    _dots(known, quality, names, oracles, t("Best for their cost: {recipes}", recipes=optimal))
-    st.caption(
-        t("Best for their cost (no other recipe does as well with fewer tokens): {recipes}.", recipes=plain(optimal))
-    )
+    _dots(known, quality, names, oracles, t("Fewest tokens for their quality: {recipes}", recipes=optimal))
+    st.caption(t("No other recipe does as well with fewer tokens: {recipes}.", recipes=plain(optimal)))
 
 
 def _dots(

@@ -82,13 +82,13 @@ def _table(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
     ids = [question.id for question, _ in kept]
     key = "evaluate-rows-" + hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:12]
     columns: dict[str, list[Any]] = {"question": [" ".join(question.question.split()) for question, _ in kept]}
-    titles: dict[str, Any] = {"question": st.column_config.TextColumn(t("Question"), width="large")}
-    if any(question.kind for question, _ in kept):
-        columns["kind"] = [kind_name(question.kind) for question, _ in kept]
-        titles["kind"] = t("Kind")
+    titles: dict[str, Any] = {"question": st.column_config.TextColumn(t("Question"), width="medium")}
     for place, each in enumerate(plan.candidates):
         columns[f"recipe-{place}"] = [became(rows[each.name]) if each.name in rows else "" for _, rows in kept]
         titles[f"recipe-{place}"] = st.column_config.TextColumn(names[each.name], width="small")
+    if any(question.kind for question, _ in kept):  # last: a narrow screen shows what the recipes answered
+        columns["kind"] = [kind_name(question.kind) for question, _ in kept]
+        titles["kind"] = t("Kind")
     recipes = [name for name in columns if name.startswith("recipe-")]
     colours = {place: each.name for place, each in zip(recipes, plan.candidates, strict=True)}
 

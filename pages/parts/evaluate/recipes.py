@@ -80,6 +80,7 @@ def _models(bench: Workbench) -> list[str]:
         key="evaluate-models",
         accept_new_options=True,
         persist_state="session",
+        format_func=titles.model,
         placeholder=t("Choose or type a model"),
         help=t(
             "Each recipe runs with each model. `extractive` works offline; `openai:NAME`; `anthropic:NAME`; "

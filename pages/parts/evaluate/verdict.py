@@ -47,7 +47,10 @@ def _words(
     """Return the title and the lines below it as Markdown."""
     recipe = plain(names[best])
     if not behind[best]:
-        return t("{measure}: no recipe is certainly better", measure=measure), [_undecided(pairs, names)]
+        if len({each.mean for each in means.values()}) == 1:
+            return t("{measure}: the recipes are equal", measure=measure), [_undecided(pairs, names)]
+        title = t("{measure}: {recipe} did best, but that may be chance", measure=measure, recipe=recipe)
+        return title, [_undecided(pairs, names)]
     others = plain(t(", ").join(names[each] for each in behind[best]))
     if any(each.mean > means[best].mean for each in means.values()):  # of recipes with other questions, or too few
         title = t("{measure}: {recipe} is certainly better than some", measure=measure, recipe=recipe)

@@ -11,7 +11,7 @@ import streamlit as st
 import research
 from pages.parts.evaluate import charts, questions, results, verdict, words
 from pages.parts.evaluate import jobs as evaluate_jobs
-from pages.parts.run import head
+from pages.parts.run import downloads, head
 from pages.parts.run.choices import limits
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
@@ -92,20 +92,12 @@ def _top(bench: Workbench, standing: Progress) -> None:
         st.page_link(
             "pages/runs.py", label=t("All runs"), icon=":material/history:", query_params={"tag": f"eval:{plan.name}"}
         )
-        for kind, label, mime, make in (
-            ("md", t("Export Markdown"), "text/markdown", markdown),
-            ("csv", t("Export CSV"), "text/csv", lambda plan, found: rows_csv(plan, found, texts)),
-        ):
-            st.download_button(
-                label,
-                lambda make=make: make(plan, found),
-                f"evaluation {plan.name}.{kind}",
-                mime,
-                key=f"evaluate-export-{kind}",
-                icon=":material/download:",
-                on_click="ignore",
-                disabled=not any(found.rows.values()),
-            )
+        downloads.papers(
+            lambda: markdown(plan, found),
+            f"evaluation {plan.name}",
+            lambda: rows_csv(plan, found, texts),
+            disabled=not any(found.rows.values()),
+        )
         private = any(each.canary for each in plan.questions)
         st.download_button(
             t("Publish"),

@@ -38,13 +38,15 @@ PART = 30_000
 
 def draw(library: Library, url: str, quote: str = "") -> None:
     """Draw one part of the document, at first the one with the quote, with the quoted lines highlighted."""
-    address.link(t("Back to the library"), "document-back", ":material/arrow_back:", doc="", quote="", part="")
+    head = st.container(key="document-head", gap="xxsmall")  # stays in sight, because the page scrolls to the quote
+    with head:
+        address.link(t("Back to the library"), "document-back", ":material/arrow_back:", doc="", quote="", part="")
     try:
         document = library.open(url)
     except ToolError as error:
         st.error(plain(spoken(error)), title=t("Document not found"))
         return
-    st.title(plain(document.title), anchor=False)
+    head.title(plain(document.title), anchor=False)
     collection = collections.title(library.collection_of(url))
     said = [collection, *_file(document.url), *(retold(note, current()) for note in document.notes.splitlines())]
     st.caption(plain(" · ".join(said)))

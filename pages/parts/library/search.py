@@ -1,4 +1,4 @@
-"""Search results of the library: each document, how it was found, and its collection."""
+"""Search results of the library: each document with its passage and its collection."""
 
 from __future__ import annotations
 
@@ -34,8 +34,29 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
         st.caption(t("Keyword matches only: the semantic index is still being built."))
     elif all(hit.words is None for hit in hits):
         st.caption(t("No document contains these words. These are the closest in meaning:"))
-    for hit in _within(hits):
+    shown = _within(hits)
+    strong = _with_all_words(shown, query)
+    if weak := len(shown) - len(strong):
+        kept = st.container()  # the toggle stands below what it adds to
+        if st.toggle(t("Show {n} weaker matches", n=weak), key="library-weak"):
+            strong = shown
+        with kept:
+            _draw(strong, query)
+    else:
+        _draw(strong, query)
+
+
+def _draw(hits: Sequence[Hit], query: str) -> None:
+    for hit in hits:
         _hit(hit, query)
+
+
+def _with_all_words(hits: Sequence[Hit], query: str) -> Sequence[Hit]:
+    """Return the matches that have every word of the query, or all if none has."""
+    wanted = set(content_tokens(query))
+    return [
+        hit for hit in hits if wanted <= set(content_tokens(f"{hit.passage.title} {hit.heading} {hit.passage.quote}"))
+    ] or hits
 
 
 def _within(hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -64,7 +85,7 @@ def to_the_point(hits: Sequence[Hit], query: str) -> Sequence[Hit]:
 
 
 def _hit(hit: Hit, query: str) -> None:
-    """Draw a match with how it was found and its passage; the link opens the document with the passage highlighted.
+    """Draw a match with its passage; the link opens the document with the passage highlighted.
 
     The order depends on both rankings and the query's names, so no single figure would fall along the list.
     """
@@ -76,9 +97,6 @@ def _hit(hit: Hit, query: str) -> None:
                 f"**{plain(f'{passage.title}{place}')}** :small[:gray[{plain(collections.title(hit.collection))}]]",
                 width="stretch",
             )
-            ways = [(hit.words, t("has words of your search")), (hit.meaning, t("similar meaning"))]
-            found = " · ".join(way for rank, way in ways if rank is not None)
-            st.markdown(f":small[:gray[{found}]]", width="content")
             address.link(t("Open"), f"open-{passage.url}", ":material/menu_book:", doc=passage.url, quote=passage.quote)
         heads = {plain(head) for head in (passage.title, hit.heading)}
         lines = [line for line in cite.lines(passage.quote) if line not in heads]

@@ -92,7 +92,8 @@ def _row(bench: Workbench, entry: Entry, match: str, others: Sequence[Entry]) ->
             width="stretch",
         )
     with st.container(key=f"memory-from-{entry.id}", horizontal=True, vertical_alignment="center", gap="small"):
-        said = [*filter(None, [match]), t(filters.KIND_NAMES[entry.kind]), ago(entry.time)]
+        said = [*filter(None, [match]), t(filters.KIND_NAMES[entry.kind])]
+        said.append(t("learned {when}", when=ago(entry.time)) if entry.run else ago(entry.time))
         if entry.provenance != "user":
             said.append(t(filters.WRITTEN[entry.provenance]))
         tags = [f"#{plain(tag)}" for tag in entry.tags]

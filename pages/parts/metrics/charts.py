@@ -21,7 +21,6 @@ from research.ops.metrics import Day, Figures, by_cell, by_day
 COLOURS = ["#3a86b8", "#8b9096"]
 """Legible in both themes; green, amber and red are reserved for outcomes and verdicts."""
 OWN = {
-    "Answered": titles.TINTS[titles.HELD[0]],
     "Limit reached": "#dba95e",
     "Stopped": "#b4b9be",
     "Tools failed": "#e39a92",
@@ -147,7 +146,7 @@ def _bars(points: Sequence[tuple[Any, str, float]], shape: str, title: str, alt_
             ),
             tooltip=[*tips, alt.Tooltip("what:N", title=t("Details"))] if len(names) > 1 else tips,
         )
-        .properties(height=240)
+        .properties(height=240, padding={"left": 5, "right": 24, "top": 5, "bottom": 5})  # room for the last date
     )
     st.altair_chart(chart, alt=alt_text)
 

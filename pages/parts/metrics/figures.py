@@ -62,12 +62,6 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow], checks: int) -> N
             lambda each: each.average_rounds,
         ),
         (
-            t("Multi-round runs"),
-            f"{all_.multi_round_share:.0%}",
-            t("Share of runs that called tools in two or more rounds."),
-            lambda each: each.multi_round_share,
-        ),
-        (
             t("Tool calls failed"),
             f"{all_.tool_failure_rate:.1%}",
             t("Out of {calls}.", calls=count(all_.tool_calls, "tool call")),
@@ -87,7 +81,15 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow], checks: int) -> N
         ),
         (t("Known cost"), plain(money(all_.cost_usd)), _unknown(all_.unknown_costs), lambda each: each.cost_usd),
     ]
+    verified = sum(each.verified for each in found)
     with st.container(key="metrics-tiles", horizontal=True, gap="small"):
+        st.metric(
+            t("Verified answers"),
+            t("{n} of {all}", n=f"{verified:,}", all=f"{all_.runs:,}"),
+            help=t("Runs that answered, and in which a source supports every statement that cites one."),
+            width=160,
+            border=True,
+        )
         for label, value, note, of in tiles:
             line = _sparkline([of(each) for each in days[-SPARKS:]])
             st.metric(label, value, line, delta_color="off", delta_arrow="off", help=note, width=160, border=True)
@@ -155,10 +157,10 @@ def _unknown(runs: int) -> str:
 def times(found: Sequence[Figures]) -> None:
     """Draw the times of runs, model calls and tools, and the failure rate of each tool."""
     st.subheader(t("Times and failures"), anchor=False)
-    head = [t("Activity"), t("Calls"), t("Failed"), t("Median"), t("90th percentile"), t("99th percentile")]
+    head = [t("Activity"), t("Calls"), t("Failed"), t("Half within"), t("9 of 10 within"), t("99 of 100 within")]
     rows = [
         _row(t("Whole run"), measured(each.seconds for each in found)),
-        _row(t("Model call"), measured(took for each in found for took in each.replies)),
+        _row(t("Reply of the model"), measured(took for each in found for took in each.replies)),
         *(
             _row(
                 plain(clip(tool_title(each.name), 40)),

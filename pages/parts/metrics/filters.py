@@ -76,11 +76,6 @@ def _choice(name: str, title: str, found: Sequence[str], named: Callable[[str], 
     return wanted
 
 
-def active() -> bool:
-    """Return whether any filter is set."""
-    return chosen_period() != "all" or bool(filters.chosen("framework") or filters.chosen("model"))
-
-
 def clear() -> None:
     for name in ("framework", "model"):
         address.put(name)

@@ -18,7 +18,7 @@ def actions(bench: Workbench, row: RunRow, view: RunView) -> None:
     """Draw the action bar: the exports of a report, and actions once the run has ended."""
     ended = view.outcome is not None and view.outcome != "needs_input"
     with st.container(key="run-actions", horizontal=True, gap="xsmall", vertical_alignment="center"):
-        if view.report:
+        if view.report or ended:
             downloads.draw(view)
         share.control(bench, row)
         scrubber.button(row, view.last_round)  # its controls open right below
@@ -30,7 +30,7 @@ def actions(bench: Workbench, row: RunRow, view: RunView) -> None:
         question_set.control(bench, row, view)
         st.page_link(
             "pages/ask.py",
-            label=t("Rerun"),
+            label=t("Run again"),
             icon=":material/replay:",
             query_params={"again": row.id},
             width="content",

@@ -17,7 +17,7 @@ from pages.parts.shared.language import later, t
 from research._util import extras
 from research.events.events import Event
 from research.events.view import RunView
-from research.exports import FORMATS
+from research.exports import FORMATS, of_markdown
 
 NAME = 60
 """Maximum characters of the question in the name of a file."""
@@ -46,22 +46,35 @@ def draw(view: RunView, key: str = "") -> None:
     place = st.container(width="content", key=f"downloads-{key or view.run}")
     with place, st.popover(t("Export"), type="tertiary", icon=":material/file_save:"):
         for name, use in _USES.items():
-            _button(events, view, name, t(FORMATS[name].title), key, t(use))
+            _button(partial(_made, events, view, name), name, file_name(view), key or view.run, t(use))
 
 
-def _button(events: Events, view: RunView, name: str, label: str, key: str, use: str = "") -> None:
+def papers(
+    text: Callable[[], str], name: str, rows: Callable[[], str] | None = None, *, disabled: bool = False
+) -> None:
+    """Draw the menu of formats of a comparison or an evaluation: `text` makes its Markdown, `rows` its table as CSV."""
+    with st.popover(t("Export"), icon=":material/file_save:", disabled=disabled):
+        for kind in ("md", "pdf", "docx"):
+            _button(lambda kind=kind: of_markdown(text(), kind), kind, name, "paper", t(_USES[kind]))
+        if rows:
+            st.download_button(
+                "CSV", rows, f"{name}.csv", "text/csv", type="tertiary", icon=":material/download:", on_click="ignore"
+            )
+
+
+def _button(made: Callable[[], bytes], name: str, file: str, key: str, use: str) -> None:
     kind = FORMATS[name]
     needs = extras.command(kind.extra) if kind.extra and extras.missing(kind.extra) else ""
     st.download_button(
-        label,
-        partial(_made, events, view, name),
-        f"{file_name(view)}.{kind.suffix}",
+        t(kind.title),
+        made,
+        f"{file}.{kind.suffix}",
         kind.mime,
         type="tertiary",
         icon=":material/download:",
         on_click="ignore",
-        key=f"download-{name}-{key or view.run}",
-        help=needs or use or None,
+        key=f"download-{name}-{key}",
+        help=needs or use,
         disabled=bool(needs),
     )
 

@@ -16,7 +16,7 @@ from research.defaults import AUDIT
 from research.errors import REFUSED, ConfigError
 from research.events.branches import VERIFY
 from research.events.recipe import Recipe
-from research.events.view import RunView, stated
+from research.events.view import RunView, holds, stated
 from research.exports.progress import OUTCOMES
 from research.store import RunRow
 from research.text import clip
@@ -30,7 +30,7 @@ SHOWN = 300
 APART = "\u2003"
 """Between two figures of the head."""
 SIGNS = {
-    "radio_button_unchecked": "○",
+    "check_circle": "✓",
     "rule": "◐",
     "search_off": "∅",
     "error": "✕",
@@ -177,17 +177,9 @@ def badge(view: RunView, row: RunRow) -> str:
         colour, icon, words = "blue", "checklist", t("Waiting for you: approve the plan")
     else:
         outcome, audit = view.outcome or "failed", view.given is not None
-        colour, icon = ended_look(view)
+        colour, icon = titles.look(outcome, audit=audit)
         words = titles.ending(outcome, audit=audit)
     return f":{colour}-badge[:material/{icon}: {words}]"
-
-
-def ended_look(view: RunView) -> tuple[str, str]:
-    """Return colour and Material symbol of a run that has ended; an answer is green only if its citations hold."""
-    outcome, audit = view.outcome or "failed", view.given is not None
-    if outcome == "answered" and not audit and _holds(view):
-        return titles.HELD
-    return titles.look(outcome, audit=audit)
 
 
 def ending(view: RunView) -> str:
@@ -216,21 +208,15 @@ def _citations(view: RunView) -> list[str]:
         return [t(":orange[:material/link_off: No citations]")] if view.report else []
     given = list(stated(view).values())
     good, bad = sum(each in HOLDS for each in given), sum(each in FAILS for each in given)
-    colour, icon = ("green", "verified") if _holds(view) else ("orange", "rule")
+    colour, icon = ("green", "verified") if holds(view) else ("orange", "rule")
     if checked := len(given) - given.count("unverified"):
-        said = t("**{n} of {all}** citations checked, **{good}** hold", n=checked, all=len(given), good=good)
+        said = t("**{n} of {all}** citations checked, **{good}** confirmed", n=checked, all=len(given), good=good)
     else:
         said = t("{citations} not verified", citations=count(len(given), "citation"))
     found = [f":{colour}[:material/{icon}:] {said}"]
     if bad:
         found.append(t(":red[:material/close: **{n}** failed the check]", n=bad))
     return found
-
-
-def _holds(view: RunView) -> bool:
-    """Return whether there are statements that cite a source, all of them supported."""
-    given = stated(view).values()
-    return bool(given) and all(each in HOLDS for each in given)
 
 
 def _checking(view: RunView) -> str:

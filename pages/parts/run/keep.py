@@ -11,14 +11,16 @@ from research.errors import REFUSED
 from research.events.events import Remembered
 from research.events.view import RunView
 from research.memory import Filters
-from research.memory.learning import supported_findings
+from research.memory.learning import ANSWERED, supported_findings
 from research.workbench.workbench import Workbench
 
 
 def draw(bench: Workbench, view: RunView) -> None:
-    """Draw the button that saves; nothing if no statement is supported, or the run has saved by itself."""
-    found = () if view.running or view.remembered is not None else supported_findings(view)
-    if not found:
+    """Draw the button that saves; it says why where no statement can be. Nothing if the run has saved by itself."""
+    if view.running or view.remembered is not None:
+        return
+    found = supported_findings(view)
+    if not found and (view.outcome not in ANSWERED or view.given is not None):
         return
     with st.container(key="memory-keep", width="content"):
         pressed = st.button(
@@ -26,10 +28,13 @@ def draw(bench: Workbench, view: RunView) -> None:
             key="memory-keep-button",
             icon=":material/bookmark_add:",
             type="tertiary",
+            disabled=not found,
             help=t(
                 "Saves the {findings} that a source supports to memory, with quotes, for later runs.",
                 findings=count(len(found), "statement"),
-            ),
+            )
+            if found
+            else t("Nothing to save to memory: no statement of this report is confirmed by its source."),
         )
     if pressed:
         try:
@@ -40,7 +45,8 @@ def draw(bench: Workbench, view: RunView) -> None:
             return
         new = sum(each.new for each in added)
         st.toast(
-            t("{n} added, {known} already there.", n=new, known=len(added) - new), icon=":material/bookmark_added:"
+            t("Memory: {n} added, {known} already there.", n=new, known=len(added) - new),
+            icon=":material/bookmark_added:",
         )
 
 

@@ -112,7 +112,11 @@ def _columns(row: RunRow, last: int, follows: bool) -> tuple[DeltaGenerator, ...
         trace, reading = st.columns([1, 2], gap="large")
     with trace:
         with st.container(key="trace-head", horizontal=True, vertical_alignment="center", gap="xsmall"):
-            st.caption(t("Rounds"), width="stretch")
+            st.caption(
+                t("Rounds"),
+                width="stretch",
+                help=t("A round is one request to the model, and the tools that it then used."),
+            )
             if follows:
                 scrubber.button(row, last)
         lanes = st.container(key="agents", gap="xsmall")

@@ -54,13 +54,16 @@ def _own(bench: Workbench) -> str:
     for entry in sorted(tables, key=lambda each: -each.count):
         first = {column.type: column.name for column in reversed(entry.table.columns)}
         if {"text", "number"} <= first.keys():
-            return t(
-                "Which {name} has the highest {figure} in {file}?",
-                name=first["text"],
-                figure=first["number"],
-                file=entry.file,
-            )
+            name, figure = (_in_a_sentence(first[kind]) for kind in ("text", "number"))
+            if figure.endswith("s"):  # things that are counted
+                return t("Which {name} has the most {figure}?", name=name, figure=figure)
+            return t("Which {name} has the highest {figure}?", name=name, figure=figure)
     return ""
+
+
+def _in_a_sentence(head: str) -> str:
+    """Return the head of a column as it stands within a sentence: `Unit price` in lower case, `GDP` as it is."""
+    return " ".join(word.lower() if word.istitle() else word for word in head.split())
 
 
 def _example(name: str, label: str, question: str) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from pages.parts.run import fork, head
+from pages.parts.run import head
 from pages.parts.runs import table
 from pages.parts.shared import address, undo
 from pages.parts.shared.language import t
@@ -20,49 +20,49 @@ from research.workbench.workbench import Workbench
 
 MOST = 4
 """Maximum number of runs in a comparison."""
-LAST = 9_999
-"""A round number beyond the last, so that the fork form starts with the last one."""
 TAG_LONGEST, TAGS_MOST = 40, 20
 
 
 def draw(bench: Workbench, rows: Sequence[RunRow], checked: bool) -> None:
     """Draw the bar for the selected rows, or for the open run if none is selected."""
     ids = [row.id for row in rows]
+    below = ids == [st.query_params.get("run")] and rows[0].outcome not in (None, "needs_input")  # it has these itself
     with st.container(key="runs-bar", horizontal=True, vertical_alignment="center", gap="small"):
         if checked:
             st.markdown(t("**{runs} selected**", runs=count(len(rows), "run")), width="content")
-        if len(rows) <= MOST:
-            st.page_link(
-                "pages/compare.py",
-                label=t("Compare"),
-                icon=":material/view_column:",
-                query_params={"runs": ",".join(ids)},
-            )
-        else:
-            st.caption(t("Up to {n} runs can be compared.", n=MOST), width="content")
-        if len(rows) == 1:
-            st.page_link(
-                "pages/ask.py",
-                label=t("Run again…"),
-                icon=":material/replay:",
-                query_params={"again": ids[0]},
-                help=t("Ask the same question with this recipe or another one."),
-            )
-            fork.link(t("Fork …"), "runs-fork", LAST, ids[0])
+        if not below:
+            _compare(ids)
         _tags(bench, rows)
-        st.download_button(
-            t("Export"),
-            _file(bench, ids),
-            f"{ids[0]}.jsonl" if len(ids) == 1 else "runs.zip",
-            key="runs-export",
-            mime="application/jsonl" if len(ids) == 1 else "application/zip",
-            icon=":material/download:",
-            on_click="ignore",
-            help=t("The complete run log, for archiving or another workbench."),
-        )
+        if not below:
+            _export(bench, ids)
         st.button(t("Delete"), key="runs-delete", icon=":material/delete:", on_click=_delete, args=(bench, list(rows)))
         if checked:
             st.button(t("Clear selection"), key="runs-unselect", type="tertiary", on_click=_unselect)
+
+
+def _compare(ids: Sequence[str]) -> None:
+    if len(ids) <= MOST:
+        st.page_link(
+            "pages/compare.py",
+            label=t("Compare"),
+            icon=":material/view_column:",
+            query_params={"runs": ",".join(ids)},
+        )
+    else:
+        st.caption(t("Up to {n} runs can be compared.", n=MOST), width="content")
+
+
+def _export(bench: Workbench, ids: list[str]) -> None:
+    st.download_button(
+        t("Export"),
+        _file(bench, ids),
+        f"{ids[0]}.jsonl" if len(ids) == 1 else "runs.zip",
+        key="runs-export",
+        mime="application/jsonl" if len(ids) == 1 else "application/zip",
+        icon=":material/download:",
+        on_click="ignore",
+        help=t("The complete run log, for archiving or another workbench."),
+    )
 
 
 def _file(bench: Workbench, ids: list[str]) -> Callable[[], bytes]:

@@ -30,7 +30,7 @@ def _known(home: str) -> dict[tuple[str, float], Figures | None]:
 def draw(bench: Workbench, rows: Sequence[RunRow], more: bool) -> None:
     """Draw the line at once if all runs were read before; otherwise it grows while they are read."""
     checks = sum(row.recipe.framework == AUDIT for row in rows)
-    ended = [row for row in rows if row.outcome and row.status != "waiting_input" and row.recipe.framework != AUDIT]
+    ended = _ended(rows)
     named = zip((len(rows) - checks, checks), ("run", "report check"), strict=True)
     runs = " · ".join(count(number, name) for number, name in named if number)
     if not _read(bench, ended):
@@ -45,6 +45,17 @@ def draw(bench: Workbench, rows: Sequence[RunRow], more: bool) -> None:
         _line(bench, runs, ended, more, rest)
 
     follow()
+
+
+def took(bench: Workbench, rows: Sequence[RunRow]) -> dict[str, float]:
+    """Return the seconds that ended runs worked, without the time they waited; a run that was not yet read is missing."""
+    _read(bench, _ended(rows))
+    known = _known(str(bench.settings.home))
+    return {row.id: each.seconds for row in rows if (each := known.get((row.id, row.updated)))}
+
+
+def _ended(rows: Sequence[RunRow]) -> list[RunRow]:
+    return [row for row in rows if row.outcome and row.status != "waiting_input"]
 
 
 def _read(bench: Workbench, ended: Sequence[RunRow]) -> int:
@@ -62,7 +73,8 @@ def _read(bench: Workbench, ended: Sequence[RunRow]) -> int:
 
 def _line(bench: Workbench, runs: str, ended: Sequence[RunRow], more: bool, rest: int) -> None:
     known = _known(str(bench.settings.home))
-    found = combined([each for row in ended if (each := known.get((row.id, row.updated)))])
+    asked = [row for row in ended if row.recipe.framework != AUDIT]
+    found = combined([each for row in asked if (each := known.get((row.id, row.updated)))])
     parts = [t("{runs} on this page", runs=runs) if more else runs]
     if found:
         parts.append(t("{n} rounds on average", n=f"{found.average_rounds:.1f}"))

@@ -54,7 +54,7 @@ def draw(bench: Workbench, rows: Sequence[RunRow]) -> None:
                     ":primary[●] Round {number} · {clock} · {question}",
                     number=number,
                     question=question,
-                    clock=clock(time.time() - row.created),
+                    clock=clock(view.elapsed(time.time())),
                 )
             )
 

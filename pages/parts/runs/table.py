@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.run import head, lineage
+from pages.parts.runs import figures
 from pages.parts.shared import address, titles
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
@@ -41,7 +42,7 @@ def draw(bench: Workbench, rows: Sequence[RunRow], opened: bool) -> None:
     if any(_repeats(rows)):
         st.caption(t("Newest first; runs of the same question stand together."))
     with st.container(key="runs-wide"):
-        _table(rows, asked, opened)
+        _table(bench, rows, asked, opened)
         if not opened:  # ticking is possible only while no run is open
             st.caption(t("Click a row to open the run. Tick several to compare, tag, export or delete them."))
     with st.container(key="runs-narrow", gap="xxsmall"):
@@ -73,7 +74,7 @@ def _repeats(rows: Sequence[RunRow]) -> list[bool]:
     return [place > 0 and asked[place - 1] == each for place, each in enumerate(asked)]
 
 
-def _table(rows: Sequence[RunRow], asked: Sequence[str], opened: bool) -> None:
+def _table(bench: Workbench, rows: Sequence[RunRow], asked: Sequence[str], opened: bool) -> None:
     ids = [row.id for row in rows]
     # A new key for new rows, because the selection stores positions, not runs.
     key = "runs-table-" + hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
@@ -87,7 +88,8 @@ def _table(rows: Sequence[RunRow], asked: Sequence[str], opened: bool) -> None:
     if any(row.tags for row in rows):
         columns["Tags"] = [", ".join(row.tags) for row in rows]
     columns["When"] = [ago(row.created) for row in rows]
-    columns["Took"] = [lasted(max(0.0, row.updated - row.created)) if row.outcome else "" for row in rows]
+    worked = figures.took(bench, rows)
+    columns["Took"] = [lasted(worked[row.id]) if row.id in worked else "" for row in rows]
     headings = {
         "Question": t("Question"),
         "Outcome": t("Outcome"),

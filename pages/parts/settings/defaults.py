@@ -99,10 +99,7 @@ def draw(bench: Workbench) -> None:
 
 
 def _model(bench: Workbench) -> str:
-    known = models.offered(bench)
-    chosen = _typed(bench.settings, "model", t("Model"), known, t("Model for new runs."))
-    models.more(known)
-    return chosen
+    return _typed(bench.settings, "model", t("Model"), models.offered(bench), t("Model for new runs."))
 
 
 def _judging(settings: Settings) -> dict[str, Any]:

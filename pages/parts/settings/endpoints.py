@@ -9,6 +9,7 @@ from typing import Any, Final
 import streamlit as st
 
 from pages.parts.settings import trials
+from pages.parts.settings.services import ORIGINS as KEYS
 from pages.parts.settings.services import frame
 from pages.parts.shared import models, offers, undo
 from pages.parts.shared.language import later, spoken, t
@@ -17,8 +18,9 @@ from pages.parts.shared.table import rows_frame
 from pages.parts.shared.words import ago
 from research.config import saved_endpoints
 from research.config.named_endpoints import BY_SETTINGS, Entry, presets
+from research.config.settings import Settings
 from research.errors import REFUSED, ConfigError
-from research.workbench import diagnostics, endpoint_registry, model_trial
+from research.workbench import endpoint_registry, model_trial
 from research.workbench.diagnostics import Check
 from research.workbench.endpoint_registry import Listed
 from research.workbench.model_trial import Trial
@@ -107,7 +109,7 @@ def _row(bench: Workbench, each: Listed, last: Trial | None) -> None:
     with frame(f"endpoint-{name}") as (words, buttons):
         with words:
             st.markdown(f"**{plain(name)}** · {plain(each.title)} · {_state(each, newest)}")
-            st.caption(" · ".join(_facts(each)))
+            st.caption(" · ".join(_facts(bench.settings, each)))
             if each.problem:
                 st.markdown(f":orange[:material/key_off: {plain(each.problem)}]")
             if asking:
@@ -139,13 +141,15 @@ def _state(each: Listed, last: trials.Tested | None) -> str:
     return f":red[:material/error: {t('Not working')}]"
 
 
-def _facts(each: Listed) -> list[str]:
+def _facts(settings: Settings, each: Listed) -> list[str]:
     """Return address, origin, key and limits, as they are shown below the name."""
     url = each.url.replace("`", "")
     facts = [f"`{url}`" if url else t("no address")]
     if each.origin in ORIGINS:
         facts.append(t(ORIGINS[each.origin]))
-    if each.key_from.isupper():
+    if each.key_from and each.origin == "settings":
+        facts.append(t("Key {origin}", origin=t(KEYS[settings.origin(each.key_from.lower())])))
+    elif each.key_from.isupper():
         facts.append(t("Key from {name}", name=plain(each.key_from)))
     elif not each.key_from and not each.local:
         facts.append(t("no key"))
@@ -203,8 +207,8 @@ def _start(bench: Workbench, name: str) -> None:
 
 def _test(bench: Workbench, name: str, model: str) -> Check:
     found = model_trial.run(bench, name, model)
-    if found.ok and (listed := diagnostics.connect(bench, f"{name}:*").models):
-        models.found(bench, name, listed)
+    if found.ok:
+        models.listed(bench, f"{name}:*")
     return Check(name, "ok" if found.ok else "broken", found.line())
 
 

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.settings import change as settings_change
 from pages.parts.settings import trials
+from pages.parts.shared import models
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import ago
@@ -49,7 +50,7 @@ class Service(Struct, frozen=True):
     """Fields of which at least one must be set; empty if the service works without."""
 
 
-def models() -> list[Service]:
+def providers() -> list[Service]:
     """Return the model providers, local ones first; those that play scripts need no row."""
     kinds = defaults.ordered((each.id for each in plugins.provider.all() if each.written_by != "script"), BY_SETTINGS)
     found = []
@@ -57,7 +58,7 @@ def models() -> list[Service]:
         key, url = f"{entry.id}_api_key", f"{entry.id}_base_url"
         served = {"key": key, "url": url, "needs": (key, url)} if key in ADDRESSES else {}
         name = entry.id if entry.written_by == "rules" else "" if entry.local else f"{entry.id}:*"
-        work = partial(diagnostics.connect, name=name) if name else None
+        work = partial(models.listed, name=name) if name else None
         found.append(Service(entry.id, entry.title, entry.summary, work, **served))
     return found
 
@@ -95,6 +96,10 @@ def draw(bench: Workbench, service: Service) -> None:
                 trials.asking(service.id, t(service.title))
             elif found:
                 st.markdown(plain(spoken(found.text)))
+                if found.models:
+                    st.caption(
+                        t("Choose its models on the page Ask, under Customize, or for all new runs under Defaults.")
+                    )
                 if last is not None:
                     st.caption(t("Tested {when}", when=ago(last.time)))
         if service.work:

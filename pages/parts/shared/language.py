@@ -51,9 +51,16 @@ def t(text: str, **values: object) -> str:
     return found.format(**values) if values else found
 
 
+_WORD_FIRST = re.compile(r"^[a-z](?=[a-z]*[ ,;])")
+
+
 def spoken(message: object) -> str:
-    """Return what `research` says, such as an error, in the current language; what the catalogue lacks stays as it is."""
-    return _spoken(" ".join(str(message).split()), current())
+    """Return what `research` says, such as an error, as a sentence in the current language.
+
+    What the catalogue lacks stays in English; a name at its beginning, such as `openai:x`, stays as it is.
+    """
+    text = _spoken(" ".join(str(message).split()), current())
+    return _WORD_FIRST.sub(lambda first: first[0].upper(), text)
 
 
 def _spoken(text: str, language: str) -> str:

@@ -18,6 +18,7 @@ from research.config.named_endpoints import BY_SETTINGS
 from research.errors import REFUSED
 from research.events.recipe import ROLES, provider_of
 from research.workbench import diagnostics, endpoint_registry, model_trial
+from research.workbench.diagnostics import Check
 from research.workbench.workbench import Workbench
 
 KNOWN: Final = "known-models"
@@ -109,6 +110,14 @@ def _opens(bench: Workbench, name: str) -> bool:
     return True
 
 
+def listed(bench: Workbench, name: str, *, ask: bool = False) -> Check:
+    """Test a model, or `ENDPOINT:*`, and offer from now on what its server lists."""
+    check = diagnostics.connect(bench, name, ask=ask)
+    if check.models:
+        found(bench, name.partition(":")[0], check.models)
+    return check
+
+
 def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:
     """Offer these models of an endpoint from now on, in place of those that it had before."""
     bench.store.put(FOUND, endpoint, msgspec.json.encode([f"{endpoint}:{each}" for each in models]))
@@ -116,11 +125,13 @@ def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:
 
 def _named(bench: Workbench) -> Callable[[str], str]:
     """Return a function that names a model of an endpoint by itself, and the endpoint after it."""
-    known = {each.name for each in endpoint_registry.known(bench.settings)}
+    known = {each.name: each.title for each in endpoint_registry.known(bench.settings)}
 
     def named(name: str) -> str:
         endpoint, _, model = name.partition(":")
-        return f"{model} ({endpoint})" if model and endpoint in known else titles.model(name)
+        if not model or endpoint not in known:
+            return titles.model(name)
+        return f"{model} ({t(known[endpoint]) if endpoint in BY_SETTINGS else endpoint})"
 
     return named
 
@@ -197,9 +208,7 @@ def _check(bench: Workbench, name: str) -> None:
 def _try(bench: Workbench, name: str) -> None:
     """Test a model: list the models of its server, and request one short reply."""
     with st.spinner(t("Testing {name} …", name=plain(name))):
-        check = diagnostics.connect(bench, name.strip(), ask=True)
-        if check.models:
-            found(bench, name.partition(":")[0], check.models)
+        check = listed(bench, name.strip(), ask=True)
     if check.state == "ok":
         st.success(plain(spoken(check.text)))
     else:

@@ -24,7 +24,7 @@ ENDINGS = {
 }
 """Title of each outcome."""
 LOOKS = {
-    "answered": ("gray", "radio_button_unchecked"),
+    "answered": ("green", "check_circle"),
     "partly_answered": ("orange", "rule"),
     "rejected": ("orange", "rule"),
     "no_evidence": ("gray", "search_off"),
@@ -35,10 +35,8 @@ LOOKS = {
 }
 """Colour and Material symbol of an outcome, the same on every page; those of a limit are orange and a flag.
 
-An answer is green only where it is known that all its citations hold.
+Whether the citations of an answer hold has a sign of its own.
 """
-HELD = ("green", "check_circle")
-"""Look of an answer whose citations all hold."""
 TINTS = {"green": "#2c8a50", "orange": "#b06c12", "red": "#cc4a3d", "blue": "#3a86b8", "gray": "#7a8087"}
 """These colours in tables and charts, legible on the page in both themes; the sign and the word say the same."""
 

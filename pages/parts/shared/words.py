@@ -127,7 +127,9 @@ def clock(seconds: float) -> str:
 
 
 def lasted(seconds: float) -> str:
-    """Return `0.4 s`, `12 s`, `3 min 20 s`, `60 min`."""
+    """Return `under 0.1 s`, `0.4 s`, `12 s`, `3 min 20 s`, `60 min`."""
+    if seconds < 0.05:
+        return t("under 0.1 s")
     if seconds < 10:
         return t("{n} s", n=f"{seconds:.1f}")
     if seconds < 100:

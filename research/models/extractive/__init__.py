@@ -35,7 +35,7 @@ class ExtractiveModel:
         return 0.0
 
 
-@provider("Extractive (offline)", local=True, written_by="rules")
+@provider("Offline model", local=True, written_by="rules")
 def extractive(name: str, host: Host) -> Model:
     """Finds, calculates and quotes without a language model, a key or a network."""
     return ExtractiveModel()
