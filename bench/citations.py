@@ -25,7 +25,7 @@ from msgspec import Struct
 from bench.claims import Claim, labelled, quotations
 from bench.printing import table
 from research.citations import check_statements, statements
-from research.models.measures import meant
+from research.models.extractive.claimed import meant
 from research.types import Source
 
 DATA = Path(__file__).parents[1] / "tests/data"

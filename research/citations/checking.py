@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from os.path import commonprefix
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -62,6 +63,17 @@ _FIGURES = 8
 
 Meant = Callable[[str, Told, Sequence[Cell]], tuple[Cell, bool] | None]
 """Returns the labelled figure that a claim in other words is about, and whether it is the claim's; None if it cannot tell."""
+
+
+@runtime_checkable
+class KnowsMeasures(Protocol):
+    """A model that knows the measures of countries by other words than their labels."""
+
+    def meant(self, claim: str, said: Told, cells: Sequence[Cell]) -> tuple[Cell, bool] | None:
+        """Compare a claim with the labelled figure that it is about, as `Meant` says."""
+
+    def measure_of(self, text: str) -> str:
+        """Return the label of the measure that a sentence is most likely about; empty if none is likely."""
 
 
 def check(answer: str, sources: Sequence[Source], computed: Iterable[str] = ()) -> tuple[Citation, ...]:

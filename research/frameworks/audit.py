@@ -25,14 +25,13 @@ from research.auditing.styles import Report, read
 from research.auditing.sums import miscounts
 from research.auditing.trial import beside_closest, judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
-from research.citations.checking import check_claim
+from research.citations.checking import KnowsMeasures, check_claim
 from research.citations.language import listed, says
 from research.citations.marks import named
-from research.defaults import FACTBOOK
+from research.defaults import FACTBOOK, OFFLINE
 from research.errors import ConfigError, LimitReached
 from research.events.audit_findings import READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
-from research.models.measures import meant, measure_of
 from research.plugins import Range, framework
 from research.text import clip, content_tokens
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
@@ -102,6 +101,7 @@ class _Trial:
         self.run, self.report, self.given = run, report, given
         self._reader = next((name for name in run.recipe.tools if plugins.tool.traits(name).reads), "")
         self._searcher = next((name for name in run.recipe.tools if plugins.tool.traits(name).searches), "")
+        self._offline = _offline(run)
         self.miscounts = miscounts(report.body)
         self.statements: dict[int, AuditedStatement] = {}
         self._opened: dict[str, int] = {}
@@ -200,7 +200,7 @@ class _Trial:
         for start in range(0, len(places) if self._searcher else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
             about = {i: [each for each in map(_query, cited[i]) if each not in said[i]] for i in said}
-            asked = {i: _queries(" ".join([*about[i], said[i]])) for i in said}
+            asked = {i: _queries(" ".join([*about[i], said[i]]), self._offline) for i in said}
             queries = list(dict.fromkeys(each for own in asked.values() for each in own))
             seen_for = yield from self._search(dict(enumerate(queries)))
             rows = {i: zip_longest(*(seen_for[queries.index(each)] for each in asked[i])) for i in said}
@@ -225,7 +225,7 @@ class _Trial:
             for each in found
             if any(name.means_country(each.title) for name in cited) or (not cited and link_states.concerns(text, each))
         )
-        return list(dict.fromkeys(meant))[: max(_BESIDE, len(_queries(text)))]
+        return list(dict.fromkeys(meant))[: max(_BESIDE, len(_queries(text, self._offline)))]
 
     def _countries(self, statement: Statement) -> list[Reference]:
         """Return the references of a statement to a country's whole entry, of which one section was read."""
@@ -300,7 +300,7 @@ class _Trial:
             _numbered(each, ledger, self._beside.get(i, ())) if i in self._kept else replace(each, numbers=())
             for i, each in enumerate(self._all)
         ]
-        checks = enumerate(check_statements(mapped, context.ledger.sources, meant=meant))
+        checks = enumerate(check_statements(mapped, context.ledger.sources, meant=self._offline.meant))
         at_end = bool(self.run.recipe.judged_by)
         by_place: dict[int, list[Citation]] = {}
         for place, found in checks:
@@ -341,7 +341,8 @@ class _Trial:
             found = beside_closest(found, [(each.title, each.quote) for each in near])
         if len(beside) < 2:
             return found
-        alone = {n: check_claim(found.text, [each for each in seen if each.n == n], meant)[0] for n in beside[:_BESIDE]}
+        parts = {n: [each for each in seen if each.n == n] for n in beside[:_BESIDE]}
+        alone = {n: check_claim(found.text, part, self._offline.meant)[0] for n, part in parts.items()}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
 
 
@@ -355,18 +356,24 @@ def _is_own(source: Source) -> bool:
     return source.url.startswith(LIBRARY) and not source.url.startswith(f"{LIBRARY}{FACTBOOK}/")
 
 
+def _offline(run: Run) -> KnowsMeasures:
+    found = run.context.models(OFFLINE)
+    assert isinstance(found, KnowsMeasures)
+    return found
+
+
 def _query(reference: Reference) -> str:
     named = f"{reference.author} {reference.title}".strip() or reference.text
     return _ENDING.sub("", shelf.subject(reference.url if shelf.in_factbook(reference.url) else named))
 
 
-def _queries(text: str) -> list[str]:
+def _queries(text: str, offline: KnowsMeasures) -> list[str]:
     """Return the queries for a statement: one for each name if it compares several, else all of it."""
     name = "|".join(re.escape(each) for each in named(text) if content_tokens(each))
     names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
     labels = [_BORDERS] if says("borders", text) else labels_in(text)
     if not 1 < len(names) < _NAMED:
-        return [" ".join([text, *(labels or filter(None, [measure_of(text)]))])]
+        return [" ".join([text, *(labels or filter(None, [offline.measure_of(text)]))])]
     if labels:
         return [" ".join([each, *labels]) for each in names]
     topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))

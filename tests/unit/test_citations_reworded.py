@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from research.citations.checking import check_claim
-from research.models.measures import meant
+from research.models.extractive.claimed import meant
 from research.types import HOLDS, Source
 
 DOCUMENTS = [

@@ -4,12 +4,16 @@ Its only state is the messages.  May import `protocols`, `citations`, `models`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from research.models.host import Host
 from research.plugins import provider
 from research.text import estimate_tokens
 from research.types import Completion, Delta, Model, Request, Usage
+
+if TYPE_CHECKING:
+    from research.citations.labelled import Cell, Told
 
 
 class ExtractiveModel:
@@ -29,6 +33,18 @@ class ExtractiveModel:
             yield Delta(piece)
         prompt = sum(estimate_tokens(message.content) for message in request.messages)
         yield Completion(text, usage=Usage(prompt, estimate_tokens(text), estimated=True, cost_usd=0.0))
+
+    def meant(self, claim: str, said: Told, cells: Sequence[Cell]) -> tuple[Cell, bool] | None:
+        """Compare a claim with the labelled figure that it is about, as `citations.checking.Meant` says."""
+        from research.models.extractive.claimed import meant
+
+        return meant(claim, said, cells)
+
+    def measure_of(self, text: str) -> str:
+        """Return the label of the measure that a sentence is most likely about; empty if none is likely."""
+        from research.models.extractive.claimed import measure_of
+
+        return measure_of(text)
 
     def price(self, usage: Usage) -> float:
         """Return 0: it runs on this machine."""
