@@ -244,5 +244,5 @@ def test_a_file_that_is_not_a_run_shows_an_error_and_imports_nothing(visit: Visi
     app = visit(home, "runs")
     app.file_uploader[0].upload("notes.jsonl", b'{"a": 1}', "application/jsonl").run()
     assert not app.exception
-    assert "line 1" in app.error[0].value
+    assert "Line 1" in app.error[0].value
     assert store_of(home).runs() == []

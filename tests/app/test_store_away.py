@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from research.errors import StoreUnavailable
 from research.store.sqlite import SqliteStore
 
-WORDS = "the database does not answer"
+WORDS = "The database does not answer"
 
 
 def gone(*_: Any, **__: Any) -> Any:

@@ -249,7 +249,7 @@ def without_counts(lines: Sequence[str]) -> list[str]:
     """Return the lines of an export without the number of citations: quoted passages were counted, too."""
     told = (
         r'"?citations: \{[^}]*\}"?|\d+\s+citations?\s+checked:[^.]*\.|共核查\s*\d+\s*处引用：[^。]*。|\| Citations: .*|'
-        r"\d+\s+of\s+\d+\s+statements?\s+supported|\d+\s*条[论陈][断述]中，\d+\s*条有依据"
+        r"\d+\s+of\s+\d+\s+statements?\s+supported|\d+\s*条[论陈][断述]中，\d+\s*条有依据|(?<=[✓✗◐] )\d+ \w+"
     )
     return re.sub(told, "", "\n".join(lines)).split("\n")
 

@@ -85,7 +85,7 @@ def test_what_a_service_said_stays_as_it_is_within_an_error(monkeypatch: pytest.
         "h.example refused the key (401): set A_KEY, or A_URL if the key belongs to another server.  It said: Bad {key}"
     )
     assert language.spoken(said).endswith("服务器的回复：Bad {key}")
-    assert language.spoken("a plug-in's own {words}") == "a plug-in's own {words}"
+    assert language.spoken("a plug-in's own {words}") == "A plug-in's own {words}"
 
 
 @pytest.mark.parametrize(
