@@ -319,6 +319,40 @@ def test_what_is_asked_of_a_country_in_a_region_is_not_asked_of_the_region(bench
     assert view.short.startswith("16.02%; President")
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (
+            "Tell me about Bhutan.",
+            ["Southern Asia", "**Thimphu**", "**constitutional monarchy**", "**892,877**", "Dzongkha"],
+        ),
+        ("What is Chad?", ["Central Africa", "**N'Djamena**", "crude petroleum"]),
+        ("请介绍一下不丹。", ["**廷布**", "**892,877人**"]),
+    ],
+)
+def test_a_country_as_a_whole_is_described_by_its_main_facts(bench: Workbench, question: str, said: list[str]) -> None:
+    view = research.run(question, workbench=bench)
+    assert all(each in view.answer for each in said), view.answer
+    assert {each.status for each in view.citations} == {"supported"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which countries import mainly from China?",
+        "Which countries became independent from France?",
+        "哪些国家主要从中国进口？",
+    ],
+)
+def test_what_others_do_is_not_answered_by_what_a_country_does(bench: Workbench, question: str) -> None:
+    assert research.run(question, workbench=bench).outcome == "no_evidence"
+
+
+def test_the_partners_of_a_country_are_its_own(bench: Workbench) -> None:
+    view = research.run("Which countries does Germany export to?", workbench=bench)
+    assert view.answer.startswith("Exports (partners) of Germany: **USA"), view.answer
+
+
 def test_two_questions_about_different_places_are_both_answered(bench: Workbench) -> None:
     view = research.run(
         "What is the capital of Spain, and which of Spain and Portugal has more airports?", workbench=bench

@@ -52,6 +52,24 @@ ENOUGH = 3
 """Content words that make a sentence clear without those before it."""
 OVERRULE = 0.85
 """From this probability on, a label overrules another one that the lexicon finds."""
+_ABOUT = re.compile(
+    r"(?:please )?(?:tell me (?:something |more )?about|describe|introduce|give me (?:an overview|a summary|a profile) of|"
+    r"what (?:is|do you know about)) (?:the country )?\{c\}|"
+    r"(?:请)?(?:介绍|说说|讲讲)(?:一下)? ?\{c\}(?:的(?:情况|概况|基本情况))?|\{c\}(?:概况|简介|是个?什么样的国家)",
+    re.I,
+)
+"""Matches a question about a country as a whole."""
+_PROFILE = (
+    "Location",
+    "Capital, name",
+    "Government type",
+    "Area, total",
+    "Population, total",
+    "Languages",
+    "Real GDP per capita",
+    "Exports - commodities",
+)
+"""What is said of a country that is asked about as a whole."""
 _WHY = re.compile(
     r"\bwhy\b|\bhow come\b|\b(?:the |main |root )?(?:causes?|reasons?) (?:of|for|behind)\b|what (?:caused|led to|explains|"
     r"drives|drove)|为什么|为何|原因|怎么会|何以"
@@ -140,6 +158,9 @@ def grounded(question: Question) -> Question:
     guessed = tuple((mention.written, mention.names[0]) for mention in found if mention.guessed)
     shared = any(len(mention.names) > 1 for mention in found)
     named = msgspec.structs.replace(question, names=called, operation=_operation(question, called, shared=shared))
+    if _ABOUT.fullmatch(masked(question.text).strip(" .?!。？！")):
+        targets = tuple(Target(label, exact=True) for label in _PROFILE)
+        return msgspec.structs.replace(named, targets=targets, operation="lookup", rank=False, guessed=guessed)
     if foreign and not _hints(question.text, foreign):
         return items.of_people(named, found, ()) or msgspec.structs.replace(question, guessed=guessed)
     why = _WHY.search(question.text.lower())

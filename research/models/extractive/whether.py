@@ -9,7 +9,9 @@ from research.models.extractive import chinese
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import bare
+from research.models.extractive.meaning import masked
 from research.models.extractive.measured import counts_things, only_relative
+from research.models.extractive.passages import keys
 from research.models.extractive.patterns import COMPARATIVE, DENIES, SUPERLATIVE, WEIGHS
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Question, Target
@@ -26,6 +28,8 @@ _ITEM = re.compile(r"[;,\d%<>.]+")
 _NARROWS = re.compile(
     rf"{DENIES.pattern}|{SUPERLATIVE.pattern}|{WEIGHS.pattern}|\b(?:only|sole|just|still|ever|always)\b|只|仅|唯一|还"
 )
+_TOWARDS = re.compile(r"(?P<deed>\w+(?: \w+){0,2}) (?:from|to) (?:the )?\{c\}|[从向对]\{c\}")
+"""Matches what others do to a country."""
 
 
 def settled(found: Verdict) -> Verdict:
@@ -43,6 +47,8 @@ def settled(found: Verdict) -> Verdict:
     amounts = facts and not (found.derived or found.limit or q.pick)
     if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
         return refused  # where there are more doctors, no density says
+    if _COUNTRIES.search(q.text) and any(_of_others(q.text, fact.label) for fact in facts):
+        return refused  # what others import from China is not what China imports
     if _lists_countries(q.text) and not (rows or any(_names(fact.value) for fact in facts)):
         return refused  # a line about one country does not say which of all they are
     if found.ranked or found.holds is not None or not asks_whether(q.text):
@@ -63,6 +69,12 @@ def settled(found: Verdict) -> Verdict:
 def _lists_countries(text: str) -> bool:
     """Return whether a question asks which of all countries there are, and names none."""
     return _COUNTRIES.search(text) is not None and not _names(text)
+
+
+def _of_others(text: str, label: str) -> bool:
+    """Return whether a question asks who does what a label says to the country that it names, or from it."""
+    found = _TOWARDS.search(masked(text))
+    return found is not None and (has_cjk(text) or bool(keys(found["deed"] or "") & keys(label)))
 
 
 def _names(text: str) -> bool:
