@@ -34,6 +34,8 @@ _AGAIN = re.compile(r"\s?[(（][^()（）]{0,60}[)）]$")
 _ABOUT = re.compile(r"\*\*[^*\n]{1,120}\*\*(?:[:：]|的)")
 """The subject at the start of a line."""
 _WHO = re.compile(r"\bwho\b|谁|哪位|何人", re.I)
+_IN_ONE_LINE = 5
+"""Most measures of one thing that a short answer names."""
 _EVIDENCE = "\n### "
 """What comes before the quotes of an answer."""
 
@@ -156,6 +158,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     ]
     operation = verdict.question.operation
     single = len({each.subject for each in shown.findings}) == 1
+    if single and len(asked) == 1 and len(shown.findings) > _IN_ONE_LINE:
+        return ""
     if shown.shared and not counts(asked[0].text):
         return comma.join(shown.shared) if len(shown.shared) <= TIED else ""
     differs = asked[0].kind != "whether" and DIFFERENCE.search(asked[0].text)
