@@ -375,3 +375,17 @@ def test_a_ranking_that_ends_in_a_tie_says_why_it_is_longer(bench: Workbench) ->
     view = research.run("Which six countries in Europe have the highest median age?", workbench=bench)
     assert "The last of them are tied, so more countries are listed than were asked for." in view.report
     assert not view.uncited
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which landlocked countries in South America have the highest GDP per capita?",
+        "Which landlocked countries in Asia have the lowest life expectancy?",
+        "How many of the Nordic countries are NATO members?",
+        "亚洲的内陆国家中哪个国家的人均GDP最高？",
+    ],
+)
+def test_the_members_of_a_group_in_another_place_are_not_those_of_the_group(bench: Workbench, question: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "no_evidence", view.answer

@@ -259,9 +259,13 @@ def asked(q: Question) -> Ranking | None:
         place, asking = group.name, " ".join(group.pattern.sub(" countries ", text).split())
         text = bare = " ".join(group.pattern.sub(" ", text).split())
         masked = group.pattern.sub("{c}", masked)
+        if any(each.pattern.search(bare) for each in groups()):
+            return None  # which members of one group are in another is not known
     for name, pattern in REGIONS:
         edged = EDGED.format(pattern)
         if re.search(edged, bare):
+            if group and name != WORLD:
+                return None
             place = place or name
             bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
     if q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):

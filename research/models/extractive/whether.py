@@ -23,6 +23,9 @@ _COUNTRY = frozenset(content_tokens("country nation state 国家"))
 _COUNTRIES = re.compile(
     r"\b(?:which|what|list|name)\b(?: \w+){0,4}? (?:countries|nations|states)\b|哪[些几]个?国家", re.I
 )
+_COUNTED = re.compile(
+    r"\bhow many\b(?: \w+){0,4}? (?:countries|nations|states|members)\b|[多几]少?个[^，。？?]{0,8}国家", re.I
+)
 _PART = re.compile(r"[;,()]")
 _ITEM = re.compile(r"[;,\d%<>.]+")
 _NARROWS = re.compile(
@@ -47,6 +50,8 @@ def settled(found: Verdict) -> Verdict:
     amounts = facts and not (found.derived or found.limit or q.pick)
     if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
         return refused  # where there are more doctors, no density says
+    if found.quotes and _COUNTED.search(q.text):
+        return refused  # a passage about one of them counts none
     if _COUNTRIES.search(q.text) and any(_of_others(q.text, fact.label) for fact in facts):
         return refused  # what others import from China is not what China imports
     if _lists_countries(q.text) and not (rows or any(_names(fact.value) for fact in facts)):
