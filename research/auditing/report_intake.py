@@ -45,8 +45,9 @@ def read_text(text: str, title: str = "", address: str = "") -> Given:
         return read_bytes(text.encode("utf-8", "replace"), title or "report.html", ".html")
     heading = _HEADING.search(text)
     first = next((line for line in text.splitlines() if re.search(r"\w", line)), "")
-    named, most = (heading[1] if heading else title, _TITLE) if heading or title else (first, _WORDS)
-    return Given(text, clip(LINK.sub(r"\1", without_marks(named)).strip("*_# "), most), address)
+    named = heading[1] if heading else title
+    plain = LINK.sub(r"\1", without_marks(named or first)).strip("*_# ")
+    return Given(text, clip(plain, _TITLE if named else _WORDS), address)
 
 
 def read_bytes(data: bytes, name: str, suffix: str = "") -> Given:

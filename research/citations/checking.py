@@ -400,7 +400,7 @@ def differs(figure: Quantity, seen: Quantity) -> bool:
     """Return whether a figure of a claim is plainly another than that of a source."""
     unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
     rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
-    loose = figure.bounds(seen) is not False if figure.limit else False
+    loose = figure.limit and figure.bounds(seen) is not False
     if figure.hedge in ("about", "nearly", "past"):  # `about 79` is wrong of 85.2, which `about 80` may be
         loose = replace(figure, half=3 * figure.half).states(seen)
     return figure.unit == seen.unit and not (rounded or unscaled or loose or seen.hedge or figure.weak)

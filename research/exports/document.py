@@ -128,16 +128,16 @@ class Document(Struct, frozen=True):
     facts: tuple[tuple[str, str], ...]
     """Pairs of name and value: date, recipe, cost and so on."""
     body: tuple[Block, ...]
-    left: str
+    left: str = ""
     """Note on the part of the report that was cut; empty if there is none."""
-    charts: tuple[Drawn, ...]
-    references: tuple[Reference, ...]
-    checked: tuple[Note, ...]
-    plots: tuple[bytes, ...]
+    charts: tuple[Drawn, ...] = ()
+    references: tuple[Reference, ...] = ()
+    checked: tuple[Note, ...] = ()
+    plots: tuple[bytes, ...] = ()
     """PNG files without metadata."""
-    plots_left: str
+    plots_left: str = ""
     """Note on the plots that were left out; empty if there are none."""
-    numbers: frozenset[int]
+    numbers: frozenset[int] = frozenset()
     """Those of the references."""
 
 
@@ -146,7 +146,7 @@ def compose(view: RunView, longest: int) -> Document:
     say, view = words_of(view), by_first_use(view)
     title = visible(clip(" ".join(view.question.split()), _CLIPPED))
     report = without_quotes(view).strip()
-    drawn = report if len(report) <= longest else report[: report.rfind("\n", 0, longest) + 1 or longest]
+    drawn, left = _cut(report, longest, say)
     judged = [each for each in view.citations if not quiet(view.outcome, each)]
     body = parse(drawn, judged, uncited=view.uncited) if drawn else parse(say("There is no report yet."))
     match body:
@@ -156,20 +156,13 @@ def compose(view: RunView, longest: int) -> Document:
         label = f"{say('Answer:')} ".replace("： ", "：")  # a Chinese colon brings its own space
         body = (Paragraph((Span(label, bold=True), Span(visible(headline(view))))), *body)
     cited = references(view, say)
-    left = len(report) - len(drawn)
     return Document(
         say,
         title,
         datetime.datetime.fromtimestamp(view.started, datetime.UTC),
         facts(view, say),
         body,
-        say(
-            "The rest of the report is not drawn here: {left} of {all} characters.",
-            left=f"{left:,}",
-            all=f"{len(report):,}",
-        )
-        if left
-        else "",
+        left,
         tuple(_drawn(chart, say) for chart in charts(view)),
         cited,
         checked(view, say, UNSOURCED),
@@ -186,24 +179,19 @@ def paper(text: str, longest: int) -> Document:
     """Return the document of a Markdown file of ours, such as a comparison, with at most its first `longest` characters."""
     head = _HEAD.match(text)
     title, body = (head[1] or "", text[head.end() :]) if head else ("", text)
-    drawn = body if len(body) <= longest else body[: body.rfind("\n", 0, longest) + 1 or longest]
     say = Words(language_of(title))
-    left = f"{len(body) - len(drawn):,}"
-    cut = say("The rest of the report is not drawn here: {left} of {all} characters.", left=left, all=f"{len(body):,}")
-    return Document(
-        say,
-        content(parse(title, cited=False)),
-        datetime.datetime.now(datetime.UTC),
-        (),
-        parse(drawn),
-        cut if drawn != body else "",
-        (),
-        (),
-        (),
-        (),
-        "",
-        frozenset(),
-    )
+    drawn, left = _cut(body, longest, say)
+    heading = content(parse(title, cited=False))
+    return Document(say, heading, datetime.datetime.now(datetime.UTC), facts=(), body=parse(drawn), left=left)
+
+
+def _cut(text: str, longest: int, say: Words) -> tuple[str, str]:
+    """Return the lines of a text within its first `longest` characters, and the note on the rest; empty if there is none."""
+    if len(text) <= longest:
+        return text, ""
+    drawn = text[: text.rfind("\n", 0, longest) + 1 or longest]
+    left, whole = f"{len(text) - len(drawn):,}", f"{len(text):,}"
+    return drawn, say("The rest of the report is not drawn here: {left} of {all} characters.", left=left, all=whole)
 
 
 def _drawn(chart: Chart, say: Words) -> Drawn:

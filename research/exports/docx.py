@@ -71,10 +71,10 @@ def of_text(text: str) -> bytes:
 
 def written(document: Document) -> bytes:
     """Return the file."""
-    written = _Writer(document)
-    written.draw()
+    writer = _Writer(document)
+    writer.draw()
     out = io.BytesIO()
-    written.file.save(out)
+    writer.file.save(out)
     return out.getvalue()
 
 

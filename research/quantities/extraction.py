@@ -99,7 +99,11 @@ _HEDGE = tuple(
     (name, re.compile(rf"(?:{words})\s*$", re.I))
     for name, words in (
         ("past", r"(?:just|slightly|a little|barely) (?:over|above|more than)|略多于|略高于|刚过"),
-        ("nearly", r"(?:just|slightly|a little) (?:under|below|less than)|略少于|略低于"),
+        (
+            "nearly",
+            r"nearly|almost|approaching|shy of|up to|close to|(?:just|slightly|a little) (?:under|below|less than)|"
+            r"将近|近|接近|略少于|略低于",
+        ),
         ("about", r"about|around|approximately|approx\.?|roughly|some|circa|c\.|~|≈|约|大约|大概|左右"),
         ("least", r"no (?:fewer|less) than|at least|不少于|不低于|至少"),
         ("most", r"no more than|at most|不超过|不多于|不高于|至多|最多"),
@@ -109,7 +113,6 @@ _HEDGE = tuple(
             r"surpass(?:es|ed)?|超过|逾|多于|高于|大于|突破",
         ),
         ("under", r"under|(?:less|fewer|lower|smaller|shorter) than|below|不到|低于|少于|小于|不足"),
-        ("nearly", r"nearly|almost|approaching|shy of|up to|close to|将近|近|接近"),
     )
 )
 _MORE_BEHIND = re.compile(r"\s{0,9}(?:or more|[多余](?=[个名座只台条项次人家种米公吨元美英\u4e07\u4ebf]))")

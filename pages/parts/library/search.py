@@ -36,19 +36,12 @@ def draw(bench: Workbench, query: str, collection: str) -> None:
         st.caption(t("No document contains these words. These are the closest in meaning:"))
     shown = _within(hits)
     strong = _with_all_words(shown, query)
-    if weak := len(shown) - len(strong):
-        kept = st.container()  # the toggle stands below what it adds to
-        if st.toggle(t("Show {n} weaker matches", n=weak), key="library-weak"):
-            strong = shown
-        with kept:
-            _draw(strong, query)
-    else:
-        _draw(strong, query)
-
-
-def _draw(hits: Sequence[Hit], query: str) -> None:
-    for hit in hits:
-        _hit(hit, query)
+    kept, weak = st.container(), len(shown) - len(strong)
+    # The toggle stands below what it adds to.
+    more = weak and st.toggle(t("Show {n} weaker matches", n=weak), key="library-weak")
+    with kept:
+        for hit in shown if more else strong:
+            _hit(hit, query)
 
 
 def _with_all_words(hits: Sequence[Hit], query: str) -> Sequence[Hit]:

@@ -64,9 +64,8 @@ def columns_of(evidence: Evidence) -> list[str]:
     step = asked_of(evidence, question)
     if step is None or not any(each.search(question) for each in CALCULATIONS):
         return []
-    own = {
-        table.file: table for table in tables(step.text) if table.file != _WORLD
-    }  # of one by months, as it is written
+    # Of a table by months, the last is the one as it is written.
+    own = {table.file: table for table in tables(step.text) if table.file != _WORLD}
     columns = {file: ", ".join(column.name for column in table.columns) for file, table in own.items()}
     near = {file: cosine(question, f"{file} {own[file].title} {columns[file]}") for file in own}
     best = sorted((file for file in own if near[file] >= _NEAR), key=lambda file: -near[file])
