@@ -348,6 +348,12 @@ def test_what_others_do_is_not_answered_by_what_a_country_does(bench: Workbench,
     assert research.run(question, workbench=bench).outcome == "no_evidence"
 
 
+def test_a_passage_about_one_thing_does_not_say_which_country_has_the_most(bench: Workbench) -> None:
+    question = "Compare the population growth of Kenya, Ghana and Nigeria, and which has the most tourists?"
+    view = research.run(question, workbench=bench)
+    assert [part.status for part in view.parts] == ["answered", "not_found"], view.answer
+
+
 def test_the_partners_of_a_country_are_its_own(bench: Workbench) -> None:
     view = research.run("Which countries does Germany export to?", workbench=bench)
     assert view.answer.startswith("Exports (partners) of Germany: **USA"), view.answer

@@ -50,7 +50,8 @@ def settled(found: Verdict) -> Verdict:
     amounts = facts and not (found.derived or found.limit or q.pick)
     if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
         return refused  # where there are more doctors, no density says
-    if found.quotes and _COUNTED.search(q.text):
+    most = SUPERLATIVE.search(q.text.lower()) and counts_things(q.text)
+    if found.quotes and (most or _COUNTED.search(q.text)):
         return refused  # a passage about one of them counts none
     if _COUNTRIES.search(q.text) and any(_of_others(q.text, fact.label) for fact in facts):
         return refused  # what others import from China is not what China imports
