@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from research.config.settings import load
 from research.defaults import FACTBOOK
 from research.errors import ConfigError, ToolError
+from research.search.embedders import cached
 from research.search.library import factbook, storage
 from research.search.library.documents import Library
 from research.search.library.quota import Quota
@@ -477,6 +478,20 @@ def test_search_uses_vectors_once_they_are_made(tmp_path: Path, notes: Path) -> 
     assert [passage.title for passage in library.search("whales")][0] == "The blue whale"
     assert len(library.search("whales")) == 3  # meaning ranks every passage
     assert library.embed_missing() == 0
+
+
+def test_what_is_near_by_meaning_is_found_beside_what_has_more_of_the_words(tmp_path: Path) -> None:
+    written = {
+        "rules": "At Quayside, trainees in charge of a shop till sign the book.",
+        "staff": "Bernard Oduya heads the training of our apprentices, free of charge.",
+    }
+    library = Library(tmp_path / "home", cached("universal"))
+    for name, text in written.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.txt").write_text(text, "utf-8")
+        library.add_folder(tmp_path / name)
+    library.embed_missing()
+    assert {each.title for each in library.search("Who is in charge of trainees in the Quayside shop?")} == {"rules", "staff"}
 
 
 def test_search_by_meaning_follows_new_and_removed_documents(tmp_path: Path, notes: Path) -> None:

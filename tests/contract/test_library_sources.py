@@ -98,7 +98,8 @@ def test_a_sentence_answers_as_a_whole(bench: Workbench, question: str, sentence
 def test_where_no_sentence_is_certain_the_closest_is_shown(bench: Workbench) -> None:
     view = asked(bench, "At what temperature must Corvex 40 be kept?")
     assert view.outcome == "no_evidence"
-    assert view.report.startswith("**No certain answer found.**") and "Keep the tins at 8 to 21 °C." in view.report
+    lead = view.report.partition("###")[0]
+    assert lead.startswith("**No certain answer found.**") and "Keep the tins at 8 to 21 °C." in lead
 
 
 def test_what_was_approved_is_not_what_is_unspent(bench: Workbench) -> None:

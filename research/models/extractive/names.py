@@ -23,6 +23,7 @@ _NOT_NAMES = frozenset(
 )
 _BEFORE_NAMES = STOP_WORDS | _NOT_NAMES
 _POSSESSIVE = re.compile(r"['’]s?$")
+_CONTRACTED = re.compile(r"['’](?:m|ve|d|ll|re)$")
 _DEMONYMS = {
     "french": "FR", "german": "DE", "dutch": "NL", "british": "GB", "britain": "GB", "great britain": "GB", "uk": "GB",
     "u.k.": "GB", "swiss": "CH", "danish": "DK", "dane": "DK", "spanish": "ES", "polish": "PL", "pole": "PL",
@@ -102,7 +103,7 @@ def names(text: str) -> tuple[tuple[int, str, str], ...]:
         written = _POSSESSIVE.sub("", written)
         words = written.split()
         before = 0
-        while before < len(words) and words[before].lower() in _BEFORE_NAMES:
+        while before < len(words) and _CONTRACTED.sub("", words[before].lower()) in _BEFORE_NAMES:
             place += len(words[before]) + 1
             before += 1
         while len(words) > before and words[-1].lower() in _NOT_NAMES:

@@ -51,6 +51,20 @@ def better(everything: Prose, found: Verdict, *, acting: bool) -> Verdict | None
     return Verdict(found.question, reading=reading)
 
 
+def nearest(evidence: Evidence, found: Verdict, *, acting: bool) -> Verdict | None:
+    """Return the next visits, or what the user's own documents say nearest to a question that is not answered.
+
+    None if they have nothing, the question names a country, or `found` quotes them already.
+    """
+    if not evidence.own or found.reading or mentions(evidence.question):
+        return None
+    prose = Prose(evidence, evidence.question, own=True)
+    if acting and (steps := prose.needed()):
+        return Verdict(found.question, actions=tuple(steps))
+    reading = read(prose)
+    return Verdict(found.question, reading=reading) if reading else None
+
+
 def _said(prose: Prose, fact: Fact) -> float:
     """Return the share of the question that a line and its title contain."""
     return prose.wanted.share((keys(fact.line) | keys(fact.title)) & prose.wanted.words.keys())

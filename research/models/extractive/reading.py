@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -28,10 +28,12 @@ _STRANGE = 1 / 3
 """If at least this share of the question's names is unknown, the documents are about something else."""
 _CLOSE = 0.01
 """Probability from which a sentence is shown as the closest passage."""
+_LIKELY = 0.05
+"""Probability from which the first sentence is shown before the others: of 3 such, 2 answer what has an answer at all."""
 _QUOTED = 3
 """Most sentences to quote."""
-_PASSAGE = 4
-"""Most sentences of the passage that comes nearest to a question without a certain answer."""
+_HEADING = 4
+"""Most words of a line that may be a heading: 4. New shop."""
 _TIMED = ("year", "date", "number")
 """Kinds of answers that are figures."""
 _BESIDE = 1.0
@@ -78,11 +80,10 @@ def read(prose: Prose) -> Reading | None:
         and (alone or first.probability > SURE)
         and ranked[0].own <= first.own | keys(first.page.title)
     )
-    nowhere = wanted.asked - frozenset[str]().union(*(page.keys for page in prose.pages))
     stated = stated and not (kind in ("date", "year") and not first.things and not re.search(r"\d", first.fact.line))
     stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
     stated = stated and (kind != "person" or _does(first, wanted))
-    stated = stated and not _otherwise(first, wanted, nowhere) and not _unranked(first, wanted.text)
+    stated = stated and not _otherwise(first, wanted) and not _unranked(first, wanted.text)
     stated = stated and not _of_another_year(first, wanted.text) and not _of_others(first, wanted)
     # A heading adds nothing.
     stated = stated and (kind == "whether" or not keys(first.fact.line) <= wanted.words.keys())
@@ -106,6 +107,7 @@ def read(prose: Prose) -> Reading | None:
         span=_span(first, kind, prose, named=one) if stated else "",
         unknown=tuple(unknown),
         stated=stated,
+        likely=not stated and chosen is fitting and first.probability >= _LIKELY,
     )
 
 
@@ -170,23 +172,11 @@ def _adds(said: Sentence, first: Sentence) -> bool:
     return not first.own - keys(first.page.title) - said.own or not said.own <= first.own
 
 
-def _otherwise(said: Sentence, wanted: Wanted, nowhere: Set[str]) -> bool:
-    """Return whether a sentence has a word of the question with another qualifier: paid leave is no sick leave.
-
-    Neither has one without the qualifier, if it is `nowhere` in the documents, and full time is no part time.  In Chinese the
-    words are not told apart well enough for that.
-    """
-    have = _pairs(said.fact.line)
+def _otherwise(said: Sentence, wanted: Wanted) -> bool:
+    """Return whether a sentence has a word of the question with another qualifier: paid leave is no sick leave."""
     missing = wanted.asked - said.held
-    asked = [
-        (qualifier, noun) for qualifier, noun in _pairs(wanted.text) if qualifier in missing and noun in wanted.asked
-    ]
-    if any(qualifier in nowhere and noun in said.own for qualifier, noun in asked):
-        return True
-    compounds, others = _compounds(wanted.text), _compounds(said.fact.line)
-    if any(compounds[end] != others[end] for end in compounds.keys() & others.keys()):
-        return True
-    return any(noun == same and other not in wanted.words for _, noun in asked for other, same in have)
+    asked = {noun for qualifier, noun in _pairs(wanted.text) if qualifier in missing and noun in wanted.asked}
+    return any(noun in asked and other not in wanted.words for other, noun in _pairs(said.fact.line))
 
 
 def _unranked(said: Sentence, question: str) -> bool:
@@ -224,11 +214,6 @@ def _is_person(word: str) -> bool:
     return all(cosine(word, each) >= least for each, least in _PERSON.items())
 
 
-def _compounds(text: str) -> dict[str, str]:
-    """Return the first words of compounds by their last: `part` by `time`."""
-    return {end: one for one, end in re.findall(r"\b([a-z]+)-([a-z]+)\b", text.lower())}
-
-
 def _pairs(text: str) -> list[tuple[str, str]]:
     """Return the keys of words that stand side by side, without stop words."""
     words = ["" if has_cjk(word) or word in STOP_WORDS else stem(word) for word in tokens(text)]
@@ -261,10 +246,10 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
 
 
 def _passage(said: Sentence) -> list[Fact]:
-    """Return the section of a sentence, or of a long one the sentences next to it: they may say what it does not."""
-    lines = _lines_of(said)
+    """Return a sentence and then those next to it in its section, which may say what it does not; headings say nothing."""
+    lines = [fact for fact in _lines_of(said) if fact is said.fact or len(tokens(fact.line)) > _HEADING]
     at = lines.index(said.fact)
-    return lines if len(lines) <= _PASSAGE else lines[max(0, at - 1) : at + 2]
+    return [said.fact, *(fact for fact in lines[max(0, at - 1) : at + 2] if fact is not said.fact)]
 
 
 def _lines_of(said: Sentence) -> list[Fact]:

@@ -103,8 +103,6 @@ class Solver:
             self.finder.actions = prose.onward()
         if self.finder.actions:
             return self.finder.more()
-        if reading is None and self.evidence.own and not mentions(self.question.text):
-            reading = read(Prose(self.evidence, self.question.text, own=True))
         return self.finder.end(reading=reading) if reading else None
 
     def _by_lines(self) -> Verdict:

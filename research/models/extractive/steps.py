@@ -15,6 +15,7 @@ from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.grounding import grounded
 from research.models.extractive.leading import lead, leads_to, speaks, which
+from research.models.extractive.own import nearest
 from research.models.extractive.question import parse
 from research.models.extractive.solve import MAX_FACTS, Solver
 from research.models.extractive.solve import relevant as asked_for
@@ -27,7 +28,7 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
     found = _solved(evidence, acting)
     if found.actions or found.doubt or answers(found):
         return found
-    return tabular.solved(evidence, acting, near=True) or found
+    return tabular.solved(evidence, acting, near=True) or nearest(evidence, found, acting=acting) or found
 
 
 def _solved(evidence: Evidence, acting: bool) -> Verdict:

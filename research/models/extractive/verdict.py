@@ -119,6 +119,8 @@ class Reading(Struct, frozen=True):
     """Names of the question that no document contains."""
     stated: bool = True
     """Whether the sentences answer the question; if not, the documents only mention the things named."""
+    likely: bool = False
+    """Whether the first sentence probably answers a question that none certainly answers."""
 
     @property
     def quotes(self) -> tuple[Fact, ...]:

@@ -110,9 +110,11 @@ _WORDS = {
         "besides": "; ",
         "unsaid": "**No certain answer found.** These passages come closest; read whether they answer it, "
         "or try the words that the documents use.",
+        "likely": "**No certain answer found.** Most likely, it is in this sentence:",
         "near": "**No certain answer found.** No table accounts for {words}; without it, this comes closest.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest passages found",
+        "around": "Next to it",
         "understood": "“{written}” was understood as {name}.",
         "doubt": "Which is meant: {options}?",
         "or": " or ",
@@ -200,9 +202,11 @@ _WORDS = {
         "and": "、",
         "besides": "，",
         "unsaid": "**没有找到确定的答案。** 以下段落最为接近，请自行判断，或改用文档中的用词提问。",
+        "likely": "**没有找到确定的答案。** 最可能在下面这句话里：",
         "near": "**没有找到确定的答案。** 表格里没有与{words}对应的内容；不计这个词，最接近的结果如下。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的段落",
+        "around": "上下文",
         "understood": "“{written}”理解为 {name}。",
         "doubt": "请问指的是哪一个：{options}？",
         "or": "，还是",
@@ -234,7 +238,7 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         unread = [word for each in verdict.table for word in each.plan.unread]
         near = [w["near"].format(words=w["and"].join(f"“{word}”" for word in unread))] if unread else []
         said_so = [*(paragraph for each in found for paragraph in each), *_understood(verdict.question, w)]
-        return "\n\n".join([*near, *said_so, *_closest(list(map(note, verdict.closest)), w)])
+        return "\n\n".join([*near, *said_so, *_under(w["closest"], list(map(note, verdict.closest)))])
     if verdict.ranked:
         cited = verdict.ranked.facts
         evidence = f"### {w['evidence']}\n\n" + "\n".join(map(note, cited))
@@ -246,7 +250,7 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
         closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
-        return "\n\n".join([w["none"], *_closest(closest, w)])
+        return "\n\n".join([w["none"], *_under(w["closest"], closest)])
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += _understood(shown.question, w)
     quoted = [note(fact) for fact in verdict.facts]
@@ -266,18 +270,20 @@ def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of an answer from prose: the best sentences verbatim, then one of each other document."""
     unknown = [w["unknown"].format(unknown=w["and"].join(reading.unknown))] if reading.unknown else []
     if not reading.stated:
-        return [w["unsaid"], *unknown, *_closest(list(map(note, reading.best)), w)]
+        first, *beside = map(note, reading.best)
+        if reading.likely:
+            return [w["likely"], first.removeprefix("- "), *unknown, *_under(w["around"], beside)]
+        return [w["unsaid"], *unknown, *_under(w["closest"], [first, *beside])]
     best = [note(fact).removeprefix("- ") for fact in reading.best]
     title, quote, line = best[0].partition("“")
     bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
     head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
-    others = [f"### {w['more']}\n\n" + "\n".join(map(note, reading.others))] if reading.others else []
-    return [*head, *unknown, *others]
+    return [*head, *unknown, *_under(w["more"], list(map(note, reading.others)))]
 
 
-def _closest(lines: list[str], w: dict[str, str]) -> list[str]:
-    """Return what comes near an answer, under its heading."""
-    return [f"### {w['closest']}\n\n" + "\n".join(lines)] if lines else []
+def _under(heading: str, lines: list[str]) -> list[str]:
+    """Return lines under their heading; nothing if there are none."""
+    return [f"### {heading}\n\n" + "\n".join(lines)] if lines else []
 
 
 def _memory(facts: Sequence[Fact], remembered: frozenset[Fact], w: dict[str, str]) -> list[str]:

@@ -131,6 +131,8 @@ class Ranked(Struct, frozen=True):
     """Share of the query in its passages and names; rare words count more."""
     shelf: int
     """Index of its ranking by words; -1 if found by meaning only."""
+    near: int
+    """Rank by meaning, from 1; 0 if not found by meaning."""
 
 
 def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[Ranked]:
@@ -152,13 +154,20 @@ def fused(query: str, by_words: Sequence[Ranking], by_meaning: Ranking) -> list[
     coverage = dict(zip(held, scores(query, [" ".join(words) for words in held.values()]), strict=True))
     plain = len(by_words) == 1 and not by_meaning  # nothing to fuse: the order by words stays
     score = {at: (1.0 if plain else coverage[at]) / (_FUSION + rank) for at, (_, rank) in places.items()}
-    for n, document in enumerate(dict.fromkeys(document for document, _ in by_meaning), 1):
+    near = {document: n for n, document in enumerate(dict.fromkeys(document for document, _ in by_meaning), 1)}
+    for document, n in near.items():
         score[document] = score.get(document, 0.0) + _MEANING / (_FUSION + n)
     most = max(coverage.values(), default=0.0)
     for document in _named([each for each in held if coverage[each] >= _NAMED * most], frozenset(wanted)):
         score[document] += 1
     found = [
-        Ranked(document, score[document], coverage.get(document, 0.0), places.get(document, (-1, 0))[0])
+        Ranked(
+            document,
+            score[document],
+            coverage.get(document, 0.0),
+            places.get(document, (-1, 0))[0],
+            near.get(document, 0),
+        )
         for document in score
     ]
     return sorted(found, key=lambda each: -each.score)
@@ -231,13 +240,13 @@ def shown(ranked: Sequence[Ranked], limit: int) -> list[Document]:
     """Return the documents to show of several shelves, best first.
 
     A document that shares only a stray word with the query is left out: it contains less than a third of the best one's
-    share, and is not near by meaning either. Each shelf's best documents with nearly the best share are always among
-    the results.
+    share, and is not among the `limit` nearest by meaning either. Each shelf's best documents with nearly the best share
+    are always among the results.
     """
     if len({each.shelf for each in ranked} - {-1}) < 2:
         return [each.document for each in ranked[:limit]]
     best = max(each.coverage for each in ranked)
-    fitting = [each for each in ranked if each.coverage >= _STRAY * best or each.shelf == -1]
+    fitting = [each for each in ranked if each.coverage >= _STRAY * best or 0 < each.near <= limit]
     chosen = fitting[:limit]
     room = max(1, limit // 2)
     for shelf in sorted({each.shelf for each in fitting} - {-1}):
