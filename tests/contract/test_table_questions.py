@@ -910,6 +910,16 @@ def test_a_day_is_not_read_from_a_table_of_months(bench: Workbench, own_library:
     assert asked(bench, folder, "What did diesel earn on 3 March?").outcome == "no_evidence"
 
 
+@pytest.mark.parametrize(
+    ("when", "shop"), [("March", "Quayside"), ("March 2024", "Quayside"), ("April", ""), ("March 2023", "")]
+)
+def test_the_month_that_a_file_is_named_by_is_that_of_all_its_rows(
+    bench: Workbench, own_library: Path, tmp_path: Path, when: str, shop: str
+) -> None:
+    folder = written(tmp_path / "shops", {"sales_march_2024.csv": "Shop,Units sold\nQuayside,310\nAbbey,280\n"})
+    assert asked(bench, folder, f"Which shop had the most units sold in {when}?").short == shop
+
+
 def test_a_query_for_another_day_does_not_confirm_a_count(tmp_path: Path) -> None:
     own = written(tmp_path / "yard", {"yard.csv": YARD})
     library = Library(tmp_path)

@@ -587,5 +587,9 @@ def _named_beside(meant: Measured, limits: Sequence[object]) -> float:
 
 
 def _dated(meant: Measured) -> bool:
-    """Return whether title or file name the year that the question asks for."""
-    return all(each.text in f"{meant.table.title} {meant.table.file}" for each in meant.periods)
+    """Return whether title or file name the times that the question asks for: March, of `sales_march_2024.csv`."""
+    named = [each.text for each in periods(re.sub(r"_+", " ", f"{meant.table.title} {meant.table.file}"))]
+    return all(
+        each.how == "=" and any(each.text == own or (each.text[0] == "-" and own.endswith(each.text)) for own in named)
+        for each in meant.periods
+    )
