@@ -330,6 +330,17 @@ def test_where_a_key_is_missing_the_models_that_can_be_used_are_one_click_away(v
     assert not [each for each in app.button if (each.key or "").startswith("instead-")]
 
 
+def test_a_model_without_its_provider_is_completed_with_one_click(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.session_state["known-models"] = ["gpt-4o"]
+    app.run()
+    app.selectbox(key="model").select("gpt-4o").run()
+    (offer,) = [each for each in app.button if each.label.startswith("Did you mean")]
+    assert offer.label == "Did you mean `openai:gpt-4o`?"
+    offer.click().run()
+    assert app.selectbox(key=key(app, "model")).value == "openai:gpt-4o"
+
+
 def test_start_on_an_empty_box_asks_for_a_question_without_an_error(visit: Visit, home: Path) -> None:
     app = visit(home)
     app.text_area(key="question").set_value("  ")
