@@ -425,7 +425,7 @@ def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answer
     earlier = clip(EXAMPLE_QUESTION, 80)
     assert f"Follow-up to: {plain(earlier)}" in [link.label for link in app.page_link]
     listed = visit(answered, "runs").dataframe[0].value["Question"].tolist()
-    assert f"↳ And of Spain? (after “{earlier}”)" in listed
+    assert clip(f"↳ And of Spain? (after “{earlier}”)", 64) in listed
     waited(bench(answered).store, following)
     assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 
