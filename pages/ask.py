@@ -78,7 +78,7 @@ with sheet:
     arguments = {**chosen, "tools": defaults.unless_default(chosen["tools"])}
     welcome.recent(bench)
 
-missing = ""
+missing, tried = "", st.session_state.pop(welcome.TRIED, False)
 try:
     # Without MCP servers, because building the recipe would start them.
     recipe = bench.recipe(**{**arguments, "mcp": ()})
@@ -95,6 +95,7 @@ else:
     if missing := choices.lacking(recipe, chosen["mcp"]):
         with below if started else sources:
             form.wrong(missing)
+    started |= tried and choices.offline(recipe)  # another model may cost something
     line, basis = choices.expected(bench, recipe, question or "")
     if line:
         summary.caption(line, help=basis or None)

@@ -12,6 +12,12 @@ home.start_with_app()
 key = address.named("id", t("The address names no comparison."), t("All comparisons"))
 if not key:
     st.title(t("Compare"), anchor=False)
+    st.markdown(
+        t(
+            "See which way of working answers a question best: two to four recipes run side by side, and a verdict says "
+            "whether they agree and which took less."
+        )
+    )
 asked = form.box() if not key and not st.query_params.get("runs") else None
 
 bench = home.bench()  # opening takes longer than drawing the box and the button

@@ -5,6 +5,7 @@ The quotes of queries and tables, which are saved as the model reads them, are s
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -12,17 +13,30 @@ from functools import cache
 from pathlib import Path
 
 _TABLE = re.compile(r"Table of (?P<rows>[\d,]+) rows with the columns .+")
+_DIVIDED = re.compile(r"(?<![\w.,])\d[\d,]{0,20}\.\d{10,20}(?![\w.])")
+"""A figure with as many decimals as only a computer writes."""
 _ROWS_USED = re.compile(r"Rows used: (?P<where>.+?)(?: \((?P<rows>[\d,]+) rows?\)| \(any of these rows\))?")
 
 
 def said_lines(quote: str, language: str) -> list[str]:
-    """Return the lines of a quote as people read them: which rows a query took, and not its SQL; of a table no types.
+    """Return the lines of a quote as people read them: which rows a query took, and not its SQL; of a table no types; the
+    figures of a division rounded.
 
     >>> said_lines("Result of SELECT 1\\nRegion: North\\nRows used: a.csv › A2:B5 (4 rows)", "en")
     ['Region: North', 'From 4 rows of a.csv › A2:B5']
+    >>> said_lines("share: 46.4995963895208; rate: 0.00123456789012", "en")
+    ['share: 46.5; rate: 0.001235']
     """
     lines = (line.strip() for line in quote.splitlines())
-    return [said_line(line, language) for line in lines if line and not line.startswith("Result of SELECT ")]
+    said = [said_line(line, language) for line in lines if line and not line.startswith("Result of SELECT ")]
+    return [_DIVIDED.sub(_rounded, line) for line in said]
+
+
+def _rounded(found: re.Match[str]) -> str:
+    """Return a figure with two decimals, or as many as four digits need."""
+    figure = float(found[0].replace(",", ""))
+    decimals = max(2, 3 - math.floor(math.log10(abs(figure)))) if figure else 2
+    return f"{figure:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def said_line(line: str, language: str) -> str:

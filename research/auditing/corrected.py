@@ -1,4 +1,4 @@
-"""A corrected copy of a report: statements that do not hold are struck, and those that could not be checked are marked."""
+"""A corrected copy of a report: contradicted statements are struck, and those that are not confirmed are listed once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from research.auditing.pieces import Line, Piece
 from research.citations import without_marks
 from research.citations.marks import row_text
 from research.errors import ConfigError
-from research.events.audit_findings import FAILS, AuditedStatement
+from research.events.audit_findings import HOLDS, AuditedStatement
 from research.events.view import RunView
 from research.text import clip
 
@@ -42,13 +42,18 @@ def corrected(view: RunView) -> Iterator[Line]:
         raise ConfigError(f"run {view.run} did not check a report; only `audit` makes a corrected copy")
     report = styles.read(view.given.text)
     by_text = {each.text: each for each in view.statements.values()}
-    raw: dict[str, AuditedStatement] = {}
+    wrong: dict[str, AuditedStatement] = {}
     for statement in report.statements:
         found = by_text.get(clip(without_marks(statement.text), 2_000))
-        if found is not None:
-            raw[statement.text] = found
+        if found is not None and found.verdict == "contradicted":
+            wrong[statement.text] = found
     for line in report.body.splitlines():
-        yield _line(line, raw)
+        yield _line(line, wrong)
+    if unsure := [text for text, each in by_text.items() if each.verdict not in (*HOLDS, "contradicted")]:
+        yield Line((Piece(""),))
+        yield Line((Piece(say("Neither confirmed nor contradicted")),), 2)
+        yield Line((Piece(""),))
+        yield from (Line((Piece(text),), bullet="- ") for text in unsure)
     if view.audited:
         yield Line((Piece(""),))
         yield Line((Piece(say("Sources")),), 2)
@@ -62,19 +67,18 @@ def corrected(view: RunView) -> Iterator[Line]:
 _LEAD = re.compile(r"(\s{0,20}(?:>\s{0,9})*(?:(?:[-*+•·]|\(?\d{1,3}[.)、])\s{1,9})?)(.*)", re.S)
 
 
-def _line(line: str, raw: Mapping[str, AuditedStatement]) -> Line:
+def _line(line: str, wrong: Mapping[str, AuditedStatement]) -> Line:
     heading = re.match(r"\s{0,3}(#{1,6})\s{1,9}(.*)", line)
     if heading:
-        found = raw.get(heading[2].strip())
+        found = wrong.get(heading[2].strip())
         pieces = tuple(_pieces(heading[2], found)) if found else (Piece(heading[2]),)
         return Line(pieces, len(heading[1]))
     if line.strip().startswith("|"):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        row = raw.get(row_text(cells))
-        return Line(tuple(_row(cells)) if row and row.verdict in FAILS else (Piece(line),))
+        return Line(tuple(_row(cells)) if row_text(cells) in wrong else (Piece(line),))
     lead = _LEAD.fullmatch(line)
     bullet, text = (lead[1], lead[2]) if lead else ("", line)
-    return Line(tuple(_sentences(text, raw)), bullet=bullet)
+    return Line(tuple(_sentences(text, wrong)), bullet=bullet)
 
 
 def _row(cells: list[str]) -> Iterator[Piece]:
@@ -85,14 +89,14 @@ def _row(cells: list[str]) -> Iterator[Piece]:
     yield Piece("|")
 
 
-def _sentences(text: str, raw: Mapping[str, AuditedStatement]) -> Iterator[Piece]:
-    """Yield a line with its judged sentences changed."""
+def _sentences(text: str, wrong: Mapping[str, AuditedStatement]) -> Iterator[Piece]:
+    """Yield a line with its contradicted sentences changed."""
     from research._util.sentences import sentences_of
 
     at = 0
     for sentence in sentences_of(text):
         start = text.find(sentence, at)
-        found = raw.get(sentence)
+        found = wrong.get(sentence)
         if start < 0 or found is None:
             continue
         yield Piece(text[at:start])
@@ -102,16 +106,9 @@ def _sentences(text: str, raw: Mapping[str, AuditedStatement]) -> Iterator[Piece
 
 
 def _pieces(text: str, each: AuditedStatement) -> Iterator[Piece]:
-    if each.verdict in FAILS:
-        yield Piece(text, "deleted")
-        if each.correction:
-            yield Piece(f" [{each.correction}]", "inserted")
-        return
-    yield Piece(text)
-    if each.verdict == "not_checkable":
-        yield Piece(f" [{say('not checked')}]", "inserted")
-    elif each.verdict == "no_source":
-        yield Piece(f" [{say('no source')}]", "inserted")
+    yield Piece(text, "deleted")
+    if each.correction:
+        yield Piece(f" [{each.correction}]", "inserted")
 
 
 def _markdown(line: Line) -> str:

@@ -99,7 +99,9 @@ class Record(Struct, frozen=True):
         ]
         uncited = sum(bool(each.found) for each in self.statements)
         parts = [
-            say("Compared with sources that the report does not cite: {number}.", number=uncited) if uncited else "",
+            say("Statements without a citation, judged by sources found for them: {number}.", number=uncited)
+            if uncited
+            else "",
             *_section(say("Sources"), links if sources else ()),
             *self._group(say("Wrong"), FAILS),
             *self._group(say("Confirmed"), HOLDS),

@@ -38,7 +38,7 @@ VERDICTS: Mapping[TrialVerdict, str] = {
     "unsupported": "not supported",
     "unverified": "undecided",
     "not_checkable": "not checkable",
-    "no_source": "no source",
+    "no_source": "cites no source",
 }
 STATES: Mapping[LinkState, str] = {
     "reachable": "reachable",
@@ -101,7 +101,9 @@ def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -
     title, passage, share = closest(goal, near)
     if share < _NEAR or not line_tokens(goal) & line_tokens(passage):
         return found
-    said = say("the closest passage is in “{title}”: “{passage}”", title=title, passage=clip(passage, QUOTED))
+    said = say(
+        "closest passage in your sources, from “{title}”: “{passage}”", title=title, passage=clip(passage, QUOTED)
+    )
     return replace(found, reason=say("; ").join(filter(None, [found.reason, said])))
 
 

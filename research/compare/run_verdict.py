@@ -12,8 +12,10 @@ from research.compare.numbers import Figures, figures
 from research.events.view import RunView
 from research.text import numbers
 
-CLEAR: Final = 0.25
-"""Runs that differ by a smaller share took about the same."""
+CLEAR: Final = 0.1
+"""Runs whose tokens or costs differ by a smaller share took about the same."""
+CLEAR_S: Final = 0.25
+"""The same for seconds, which vary from run to run of one recipe."""
 MOST: Final = 10
 """Maximum number of disputed statements named."""
 
@@ -80,9 +82,9 @@ def verdict(views: Sequence[RunView]) -> Verdict:
         shared,
         len(stated),
         _least(full, tokens),
-        _least(full, seconds),
+        _least(full, seconds, CLEAR_S),
         _least(full, [each.cost_usd for each in found]),
-        all((1 - CLEAR) * max(each) < min(each) or not max(each) for each in (tokens, seconds)),
+        all((1 - clear) * max(each) <= min(each) for each, clear in ((tokens, CLEAR), (seconds, CLEAR_S))),
     )
 
 
@@ -109,11 +111,11 @@ def _disputes(stated: Sequence[Compared]) -> tuple[Dispute, ...]:
     return tuple(found[:MOST])
 
 
-def _least(runs: Sequence[int], amounts: Sequence[float | None]) -> Less | None:
+def _least(runs: Sequence[int], amounts: Sequence[float | None], clear: float = CLEAR) -> Less | None:
     known = [each for each in amounts if each is not None]
     if len(known) < len(amounts):
         return None
     (least, place), (more, other) = sorted(zip(known, runs, strict=True))[:2]
-    if not more or (more - least) / more < CLEAR:
+    if not more or (more - least) / more < clear:
         return None
     return Less(place, other, (more - least) / more, more - least)

@@ -6,7 +6,7 @@ A live view is the replay of a run that has not ended, so there is one code path
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -446,9 +446,21 @@ def agent_status(view: RunView) -> str:
 
 
 def quotes(view: RunView, n: int) -> list[tuple[str, str]]:
-    """Return the cited lines of a source, each once, as (lines, place); the place is empty if the title names it."""
-    own = [each.quote for each in view.citations if each.n == n and each.quote] or [view.source(n).quote]
-    head, written = view.source(n, *own).title, set[str]()
+    """Return the cited lines of a source, each once, as (lines, place); the place is empty if the title names it.
+
+    Those behind a single row of the report, whose table has them already, come only if there are no others.
+    """
+    own = {each.claim: each.quote for each in view.citations if each.n == n and each.quote}
+    head = view.source(n, *own.values()).title
+    rows = {without_marks(each.text) for each in statements(view.report) if each.row}
+    behind = Counter(line.strip() for claim, quote in own.items() if claim in rows for line in {*quote.splitlines()})
+    tabled = {line for line, number in behind.items() if number == 1}
+    told = list(own.values()) or [view.source(n).quote]
+    return _lines(view, n, told, head, tabled) or _lines(view, n, told, head, set())
+
+
+def _lines(view: RunView, n: int, own: Sequence[str], head: str, written: set[str]) -> list[tuple[str, str]]:
+    """Return the lines of quotes that are not yet `written`, with their place."""
     found: list[tuple[str, str]] = []
     for part, passage in (pair for quote in own for pair in placed(view.sources[n], quote)):
         lines = dict.fromkeys(line.strip() for line in part.splitlines() if line.strip())

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research._util.glossary import chinese_label, chinese_places, in_sentence
 from research.citations import statements, without_marks
@@ -34,6 +35,7 @@ _NAME: Final = 40
 _TITLE: Final = 120
 _DIGITS = re.compile(r"\d[\d,\s\u00a0]*(?:\.\d+)?")
 _YEAR = re.compile(r"[,\s(]{0,9}\b(?:1[5-9]|20)\d\d\b\)?\s{0,9}$")
+_IN_BRACKETS = re.compile(r"\(([^()]{1,20})\)$")
 _EMPHASIS = re.compile(r"[*_`]{1,3}")
 
 
@@ -60,7 +62,7 @@ class Chart(Struct, frozen=True):
     unit: str
     kind: Literal["bars", "lines"]
     points: tuple[Point, ...]
-    """Bars from the largest to the smallest; lines by subject and year."""
+    """Bars from the largest to the smallest, or as the report's table has them from the smallest; lines by subject and year."""
     tabled: bool = False
     """Whether tables of the report have all these figures."""
 
@@ -150,10 +152,21 @@ def _figures(view: RunView) -> Iterator[Found]:
                 label = _YEAR.sub("", found.written).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])
+                figure = _with_unit(figure, label)
                 unit, tabled = figure.unit or _beside(found), citation.claim in heads
                 first = next((each for each in own if (each.value, each.unit) == (figure.value, figure.unit)), figure)
                 name = clip(subject, _NAME)
                 yield Found(name, found.year, first, citation.n, label, unit, tabled, bool(read))
+
+
+def _with_unit(figure: Quantity, label: str) -> Quantity:
+    """Return a figure without a unit in the one that its column names, as in `Amount (EUR)`."""
+    named = _IN_BRACKETS.search(label)
+    one = quantities(f"1 {named[1]}") if named and not figure.unit else ()
+    if not named or not one or one[0].written != f"1 {named[1]}":
+        return figure
+    value, half = figure.value * one[0].value, figure.half * one[0].value
+    return replace(figure, written=f"{figure.written} {named[1]}", value=value, half=half, unit=one[0].unit)
 
 
 def _stated(claim: str, cells: Sequence[Cell]) -> tuple[tuple[Quantity, Cell], ...]:
@@ -203,7 +216,9 @@ def _chart(group: Sequence[Found], chinese: bool) -> Chart | None:
         return _drawn(title, "lines", points)
     if 2 <= len(by_subject) <= SUBJECTS:
         latest = [max(own, key=lambda each: each.year) for own in by_subject.values()]
-        return _drawn(title, "bars", sorted(latest, key=lambda each: -each.quantity.value))
+        values = [each.quantity.value for each in latest]
+        rising = all(each.tabled for each in latest) and values == sorted(values)
+        return _drawn(title, "bars", latest if rising else sorted(latest, key=lambda each: -each.quantity.value))
     return None
 
 

@@ -334,7 +334,7 @@ class _Trial:
             title = next(each.title for each in seen if each.n == found.found)
             return replace(found, reason=say("found in “{title}”", title=title))
         if found.verdict == "no_source" and self._searcher:
-            found = replace(found, reason=say("nothing that was found says so or denies it"))
+            found = replace(found, reason=say("no passage clearly confirms or denies it"))
         if found.verdict in ("no_source", "unverified"):
             near = [*{each.n: each for each in seen if each.n in beside}.values()]
             near += [each for each in seen if each.n in self._near[place]]  # the user's documents, all that were read

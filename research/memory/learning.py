@@ -54,9 +54,19 @@ def _findings(view: RunView, citations: Sequence[Citation]) -> tuple[Entry, ...]
     cited_by: dict[str, list[Citation]] = {}
     contexts = {without_marks(each.text): each.context for each in statements(view.report) if each.row}
     for citation in citations:
-        claim = rowed(citation.claim, contexts.get(citation.claim, ""))
+        claim = _sentence(citation.claim, contexts.get(citation.claim, ""))
         cited_by.setdefault(claim, []).append(replace(citation, claim=claim))
     return tuple(dict.fromkeys(_finding(view, group) for group in cited_by.values()))
+
+
+def _sentence(claim: str, context: str) -> str:
+    """Return a row of a table as a sentence about its first cell without a figure; any other claim as it is."""
+    cells = claim.split(" | ")
+    about = next((place for place, cell in enumerate(cells) if not re.search(r"\d", cell)), None)
+    if len(cells) < 2 or about is None:
+        return rowed(claim, context)
+    said = zip(context.split("; ")[-len(cells) :], cells, strict=False)
+    return f"{cells[about]}: {', '.join(' '.join(pair) for place, pair in enumerate(said) if place != about)}"
 
 
 def _supported(view: RunView) -> list[Citation]:
@@ -73,7 +83,7 @@ def _measured(view: RunView, citation: Citation) -> bool:
     if citation.status != "calculated":
         return True
     titles = [each.title for each in view.sources[citation.n]]
-    label = line_tokens(label_of(citation.quote.partition("\n")[0]))
+    label = line_tokens(" ".join(map(label_of, citation.quote.partition("\n")[0].split("; "))))
     said = line_tokens(told(citation.claim, (), titles).text)
     subjects = [name for name, section, _ in (title.partition(" · ") for title in titles) if section]
     return (not label or bool(label & said)) and all(line_tokens(each) <= said for each in subjects)

@@ -93,10 +93,20 @@ def test_the_estimate_names_what_runs_like_this_took(visit: Visit, answered: Pat
     assert f"Offline · {usual} · free · at most 60k tokens, 3 min" in texts(app)
 
 
-def test_an_example_fills_the_box_and_starts_nothing(visit: Visit, home: Path) -> None:
-    app = press(visit(home), "a comparison")
-    assert app.text_area(key="question").value == "Compare the unemployment rates of Spain, Italy and Greece."
+def test_an_example_is_asked_at_once_by_the_offline_model_and_only_filled_in_for_another(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    question = "Compare the unemployment rates of Spain, Italy and Greece."
+    app = visit(home)
+    (tmp_path / "s.jsonl").write_text('{"text": "hello"}', "utf-8")
+    app.session_state["known-models"] = [f"scripted:{tmp_path / 's.jsonl'}"]
+    app.run()
+    app.selectbox(key="model").select(f"scripted:{tmp_path / 's.jsonl'}").run()
+    assert press(app, "a comparison").text_area(key="question").value == question
     assert opened(home).store.runs() == []
+    app = press(visit(home), "a comparison")
+    (row,) = opened(home).store.runs()
+    assert (row.question, app.query_params["run"]) == (question, row.id)
 
 
 def test_the_example_on_own_documents_asks_for_a_real_column_and_is_answered(
@@ -106,7 +116,8 @@ def test_the_example_on_own_documents_asks_for_a_real_column_and_is_answered(
     (tmp_path / "own" / "sales.csv").write_text("Region,Units\nNorth,5\nSouth,7\nEast,9\n", encoding="utf-8")
     bench = opened(home)
     bench.library.add_folder(tmp_path / "own")
-    question = press(visit(home), "your own documents").text_area(key="question").value
+    press(visit(home), "your own documents")
+    question = opened(home).store.runs()[0].question
     assert question == "Which region has the most units?"
     recipe = bench.recipe(search=("folders",), folders=bench.folders())
     for asked in (question, "哪个region的units最高？"):
@@ -328,6 +339,17 @@ def test_where_a_key_is_missing_the_models_that_can_be_used_are_one_click_away(v
     assert not app.exception
     assert app.selectbox(key=key(app, "model")).value == "extractive"
     assert not [each for each in app.button if (each.key or "").startswith("instead-")]
+
+
+def test_a_model_without_its_provider_is_completed_with_one_click(visit: Visit, home: Path) -> None:
+    app = visit(home)
+    app.session_state["known-models"] = ["gpt-4o"]
+    app.run()
+    app.selectbox(key="model").select("gpt-4o").run()
+    (offer,) = [each for each in app.button if each.label.startswith("Did you mean")]
+    assert offer.label == "Did you mean `openai:gpt-4o`?"
+    offer.click().run()
+    assert app.selectbox(key=key(app, "model")).value == "openai:gpt-4o"
 
 
 def test_start_on_an_empty_box_asks_for_a_question_without_an_error(visit: Visit, home: Path) -> None:

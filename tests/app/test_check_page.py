@@ -107,7 +107,7 @@ def test_what_broke_is_looked_for_by_its_own_words_and_a_correction_is_proposed(
     assert (wrong.text, wrong.verdict) == ("The unemployment rate of France was 21.4% in 2024.", "contradicted")
     assert wrong.correction.startswith("better: “The unemployment rate of France was 7.4% in 2024.”")
     assert wrong.reason == "found in “France · Economy”"
-    assert unknown.verdict == "no_source" and unknown.reason.startswith("nothing that was found says so or denies it")
+    assert unknown.verdict == "no_source" and unknown.reason.startswith("no passage clearly confirms or denies it")
 
 
 def test_the_first_check_on_a_new_machine_waits_for_the_library(

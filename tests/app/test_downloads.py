@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.parts.run import downloads
 from pages.parts.shared import home as open_home
-from research.events.view import fold
+from research.events.view import RunView, fold
 from research.exports import FORMATS
 from tests.workers import LONG_S
 
@@ -50,3 +50,8 @@ def test_a_built_file_contains_the_run(answered: Path, monkeypatch: pytest.Monke
     assert downloads._made(events, view, "jsonl").count(b"\n") == len(bench.store.events(view.run))
     bench.library.close()
     st.cache_resource.clear()
+
+
+def test_the_name_of_a_file_ends_with_a_whole_word() -> None:
+    view = RunView(question="Which five countries in South America have the largest populations today?", run="r")
+    assert downloads.file_name(view).startswith("which-five-countries-in-south-america-have-the-largest-1970-")

@@ -365,6 +365,13 @@ def test_without_a_certain_difference_the_page_says_how_many_more_questions_woul
     assert "more would decide it" in texts(app) and "a certain difference" not in texts(app)
 
 
+def test_recipes_with_the_same_best_value_tie(visit: Visit, home: Path) -> None:
+    kept(home, {"react/full": "1" * 10, "iter_research/evolving": "1" * 10, "rewoo/full": "1" * 6 + "0" * 4})
+    title, _ = verdict(visit(home, "evaluate", evaluation="mine"))
+    first = "1 · ReAct / Full history, 2 · IterResearch / Evolving report"
+    assert title.endswith(f"{first} tie for first, but their lead may be chance")
+
+
 def test_an_oracle_is_marked_and_left_out_of_the_pareto_front(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "10" * 5, "reflexion:evaluator=gold/full": "1" * 10})
     app = visit(home, "evaluate", evaluation="mine")

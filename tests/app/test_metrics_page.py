@@ -175,4 +175,4 @@ def test_a_checked_report_is_not_an_answered_question(visit: Visit, home: Path) 
     add(home, "two", "audit")
     app = visit(home, "metrics", since="all")
     assert tiles(app)["Finished runs"] == "1"
-    assert "Without 1 report check, which answer no question" in [each.value for each in app.caption]
+    assert "Not counted: 1 report check" in [each.value for each in app.caption]

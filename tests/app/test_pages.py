@@ -17,6 +17,7 @@ from research.config.settings import load
 from research.engine.reclaim import MAX_RECLAIMS
 from research.events.events import Resumed
 from research.store.sqlite import SqliteStore
+from research.text import clip
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 
@@ -258,7 +259,7 @@ def test_runs_without_any_run_links_to_the_first_question(visit: Visit, home: Pa
 def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     table = app.dataframe[0].value
-    assert table["Question"].tolist() == [EXAMPLE_QUESTION]
+    assert table["Question"].tolist() == [clip(EXAMPLE_QUESTION, 64)]
     assert table["Outcome"].tolist() == ["✓ Answered"]
     app.text_input[0].set_value("chess").run()
     assert not app.dataframe

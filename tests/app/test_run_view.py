@@ -301,6 +301,15 @@ def test_each_call_of_a_round_has_a_line_and_its_arguments_are_words(visit: Visi
     ]
 
 
+def test_pages_whose_long_names_begin_alike_are_told_apart() -> None:
+    begin = "Country comparison · Life expectancy at birth, total population, "
+    places = ("South Asia", "Central Asia")
+    view = RunView(sources={n: [Source(n, f"library://f/{n}", begin + place, "q")] for n, place in enumerate(places)})
+    visits = [ToolCall(f"c{n}", "visit", {"url": f"library://f/{n}"}) for n in range(2)]
+    south, central = (naming.action(view, each) for each in visits)
+    assert south.endswith("South Asia") and central.endswith("Central Asia") and len(south) < 70
+
+
 def test_tables_that_fit_are_named_by_their_files() -> None:
     seen = 'table staff (staff.xlsx › Pay, 4 rows)\n- name "Name": text\n\ntable one (one.csv, 1 row)\n- a "A": number'
     call = CallView(
@@ -416,7 +425,7 @@ def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answer
     earlier = clip(EXAMPLE_QUESTION, 80)
     assert f"Follow-up to: {plain(earlier)}" in [link.label for link in app.page_link]
     listed = visit(answered, "runs").dataframe[0].value["Question"].tolist()
-    assert f"↳ And of Spain? (after “{earlier}”)" in listed
+    assert clip(f"↳ And of Spain? (after “{earlier}”)", 64) in listed
     waited(bench(answered).store, following)
     assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 

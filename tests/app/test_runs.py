@@ -18,6 +18,7 @@ from research.config.settings import load
 from research.events.recipe import Recipe
 from research.store import Origin, RunRow
 from research.store.sqlite import SqliteStore
+from research.text import clip
 from research.workbench import run_import
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
@@ -70,7 +71,9 @@ def test_filters_can_come_from_the_url(visit: Visit, two: Path) -> None:
     assert len(questions(visit(two, "runs"))) == 2
     for name, value in {"framework": "rewoo", "context": "window", "model": "scripted:x", "tag": "moon"}.items():
         assert questions(visit(two, "runs", **{name: value})) == ["↳ How many? (rerun)"]
-    assert questions(visit(two, "runs", q="france")) == [EXAMPLE_QUESTION]
+    assert questions(visit(two, "runs", q="france")) == [clip(EXAMPLE_QUESTION, 64)]
+    found = visit(two, "runs", q="france").dataframe[0].value["Found"].tolist()
+    assert "France" in found[0], "it shows where the word was found"
     assert questions(visit(two, "runs", outcome="failed")) == []
 
 
@@ -101,7 +104,7 @@ def test_runs_of_evaluations_are_hidden_unless_asked_for(visit: Visit, two: Path
     store.tag(OTHER, ["eval:nightly"])
     store.close()
     app = visit(two, "runs")
-    assert questions(app) == [EXAMPLE_QUESTION]
+    assert questions(app) == [clip(EXAMPLE_QUESTION, 64)]
     assert len(questions(press(app, "Show the runs of evaluations"))) == 2
     assert app.query_params["evaluations"] == "1"
     assert questions(visit(two, "runs", tag="eval:nightly")) == ["↳ How many? (rerun)"]
@@ -119,7 +122,7 @@ def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, an
     app = visit(answered, "runs")
     assert "runs of the same question stand together" in texts(app)
     table = app.dataframe[0].value
-    assert table["Question"].tolist() == [EXAMPLE_QUESTION, EXAMPLE_QUESTION, "Another question?"]
+    assert table["Question"].tolist() == [clip(EXAMPLE_QUESTION, 64)] * 2 + ["Another question?"]
     assert table["Outcome"].tolist() == ["● Running", "✓ Answered", "● Running"]
     assert table["When"].tolist()[0] == "just now"
 
@@ -172,7 +175,7 @@ def test_a_deletion_can_be_undone(visit: Visit, two: Path) -> None:
 
 def test_an_open_run_can_be_deleted(visit: Visit, two: Path) -> None:
     app = press(visit(two, "runs", run=OTHER), "Delete")
-    assert questions(app) == [EXAMPLE_QUESTION]
+    assert questions(app) == [clip(EXAMPLE_QUESTION, 64)]
     assert "run" not in app.query_params
 
 
@@ -182,7 +185,7 @@ def test_a_running_run_is_not_deleted(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     assert any(":primary[●] Round 3" in element.value for element in app.markdown)
     app = press(select(app, [0]), "Delete")
-    assert questions(app) == [EXAMPLE_QUESTION]
+    assert questions(app) == [clip(EXAMPLE_QUESTION, 64)]
     assert "were not deleted" in app.toast[0].value
 
 

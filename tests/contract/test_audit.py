@@ -204,13 +204,16 @@ def test_a_contradiction_says_what_would_make_the_statement_true(
     assert document[:2] == b"PK"
 
 
-def test_word_shows_the_corrections_as_tracked_changes(report: str, bench: Workbench) -> None:
+def test_a_corrected_copy_changes_only_what_is_contradicted(report: str, bench: Workbench) -> None:
     import docx
 
     view = audit(report, workbench=bench)
     body = docx.Document(io.BytesIO(corrected.make(view, ".docx"))).element.body
-    inserted = ["".join(each.itertext()) for each in body.iter("{*}ins")]
-    assert any("not checked" in text for text in inserted)
+    assert not [*body.iter("{*}ins"), *body.iter("{*}del")], "nothing in it is contradicted"
+    text, _, listed = corrected.make(view).decode().partition("## Neither confirmed nor contradicted")
+    for each in view.statements.values():
+        assert (f"- {each.text}" in listed) == (each.verdict not in ("supported", "calculated"))
+    assert "**" not in text and "~~" not in text
     with pytest.raises(ConfigError, match="did not check a report"):
         corrected.make(RunView())
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from research.citations import check
-from research.events.view import RunView
+from research.events.view import RunView, quotes
 from research.exports.charts import Chart, as_csv, charts, headline
 from research.exports.docx import docx
 from research.exports.drawing import png
@@ -165,6 +165,29 @@ def test_a_ranking_is_drawn_from_the_rows_of_its_table_which_no_second_table_rep
     assert 'alt="India: 1,419,316,933; China: 1,407,181,209"' in page
     assert (page.count("<table"), html(run(COMPARED, SPAIN, ITALY, GREECE)).count("<table")) == (1, 1)
     assert docx(view) and pdf(view)
+
+
+def test_a_chart_of_the_lowest_has_the_order_of_the_table_and_the_unit_of_its_column() -> None:
+    result = (
+        "Result of SELECT Client, SUM(Amount) FROM t GROUP BY Client\n| Client | Amount (EUR) |\n| --- | --- |\n"
+        "| Alma | 77 |\n| Jansen | 90 |\n| Nord | 95 |\nRows used: t.csv › A2:B4 (3 rows)\n| row | Client | Amount (EUR) |\n"
+        "| --- | --- | --- |\n| 2 | Alma | 77 |\n| 3 | Jansen | 90 |\n| 4 | Nord | 95 |"
+    )
+    report = (
+        "**Alma** has the lowest Amount: **77 EUR** [1].\n\n| Client | Amount (EUR) |\n| --- | --- |\n"
+        "| Alma | 77 [1] |\n| Jansen | 90 [1] |\n| Nord | 95 [1] |"
+    )
+    view = run(report, Source(1, "library://own/t.csv#A2:B4", "t.csv › A2:B4", result))
+    view.short = "Alma"
+    chart = one(view)
+    assert (chart.title, chart.tabled) == ("Amount (EUR)", True)
+    assert [(each.subject, each.written) for each in chart.points] == [
+        ("Alma", "77 EUR"),
+        ("Jansen", "90 EUR"),
+        ("Nord", "95 EUR"),
+    ]
+    assert headline(view) == "Alma: 77 EUR"
+    assert quotes(view, 1) == [("Rows used: t.csv › A2:B4 (3 rows)", "")], "what the table states is not said again"
 
 
 def test_no_table_repeats_one_of_several_measures() -> None:

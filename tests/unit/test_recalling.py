@@ -336,7 +336,20 @@ def test_a_row_is_kept_with_the_heads_of_its_columns_and_without_the_passage_tha
     )
     sources = {1: [Source(1, "library://factbook/comparison/births", "Country comparison · Live births", quote)]}
     view = RunView(run="r", status="completed", outcome="answered", report=report, sources=sources, citations=citations)
-    assert [each.text for each in supported_findings(view)] == ["Rank: 18, Brunei, Live births: 7,000, Year: 2025 est."]
+    assert [each.text for each in supported_findings(view)] == ["Brunei: Rank 18, Live births 7,000, Year 2025 est."]
+
+
+def test_the_total_of_a_table_is_kept_if_it_says_which() -> None:
+    quote = "Customer: Jansen; Amount (EUR): 9,730\nFrom 36 rows of orders.csv"
+    claim = "Jansen has the highest total Amount in 2025: 9,730 EUR."
+    view = RunView(
+        run="r",
+        status="completed",
+        report=f"{claim[:-1]} [1].",
+        sources={1: [Source(1, "library://own/orders.csv", "orders.csv", quote)]},
+        citations=(Citation(1, claim, "calculated", quote),),
+    )
+    assert [each.text for each in supported_findings(view)] == [claim]
 
 
 @pytest.mark.parametrize(

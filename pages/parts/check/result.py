@@ -32,7 +32,7 @@ VERDICTS = {
     "unsupported": ("red", "cancel", later("Not supported")),
     "unverified": ("gray", "help", later("Undecided")),
     "not_checkable": ("orange", "link_off", later("Not checkable")),
-    "no_source": ("gray", "format_quote_off", later("No source")),
+    "no_source": ("gray", "format_quote_off", later("Cites no source")),
 }
 """Colour, Material symbol and word of a verdict."""
 
@@ -127,7 +127,7 @@ def _actions(bench: Workbench, view: RunView, record: Record) -> None:
     broken = [each for each in record.statements if each.verdict in (*FAILS, "not_checkable", "no_source")]
     name = downloads.file_name(view)
     with st.container(horizontal=True, gap="small", key="check-actions"):
-        struck = any(each.verdict in FAILS for each in record.statements)
+        struck = any(each.verdict == "contradicted" for each in record.statements)
         copies = ((".md", later("Corrected copy (Markdown)")), (".docx", later("Corrected copy (Word)")))
         for kind, label in copies if struck else ():
             st.download_button(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import streamlit as st
@@ -85,7 +85,7 @@ def _metrics() -> list[Metric]:
             lambda each: t("{good} of {all}", good=each.parts[0], all=each.parts[1]) if each.parts else "",
             lambda each: -each.parts[0] / max(1, each.parts[1]) if each.parts else None,
         ),
-        Metric(t("Citations"), _verdicts, _denied),
+        Metric(t("Citations"), _verdicts, lambda each: denied(each.citations)),
         Metric(
             t("Statements without a source"),
             lambda each: "" if each.uncited is None else f"{each.uncited:,}",
@@ -104,11 +104,11 @@ def _metrics() -> list[Metric]:
     ]
 
 
-def _denied(each: Figures) -> float | None:
+def denied(citations: Mapping[str, int] | None) -> int | None:
     """Return how many citations lack support in their source; None if nothing is cited."""
-    if not each.citations or not any(each.citations.values()):
+    if not citations or not any(citations.values()):
         return None
-    return sum(number for status, number in each.citations.items() if status not in HOLDS)
+    return sum(number for status, number in citations.items() if status not in HOLDS)
 
 
 def _verdicts(each: Figures) -> str:

@@ -12,6 +12,7 @@ from pages.parts.run import report
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
+from research.citations import without_marks
 from research.compare.diff import changes, words
 from research.exports.blocks import content, parse
 from research.store.saved import Comparison, Opinion
@@ -25,14 +26,19 @@ SHORT = 2_000
 
 
 def draw(columns: Sequence[Column]) -> None:
-    """Draw every report with links to its run."""
+    """Draw every report with links to its run; one that repeats another word for word only names that one."""
+    first: dict[str, Column] = {}
     for column, place in zip(columns, st.columns(len(columns), gap="medium"), strict=True):
         with place, st.container(key=f"{column.key}-report", gap="xsmall", border=True, height="stretch"):
             st.markdown(f"**{column.name}**")
             if column.row is None:
                 st.caption(t("This run was deleted."))
                 continue
-            _words(column)
+            same = first.setdefault(without_marks(column.view.report).strip() or column.run, column)
+            if same is column or column.working:
+                _words(column)
+            else:
+                st.caption(t("Word for word the same as {run}", run=same.name))
             with st.container(horizontal=True, gap="small"):
                 st.page_link(ASK, label=t("Full report"), icon=":material/article:", query_params={"run": column.run})
                 if not column.working:

@@ -7,11 +7,12 @@ from typing import Final
 
 import streamlit as st
 
+from pages.parts.compare import numbers
 from pages.parts.compare.columns import Column
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, money, percent
-from research.compare import Dispute, Verdict, differences, verdict
+from research.compare import Dispute, Verdict, differences, figures, verdict
 from research.exports.charts import headline
 from research.text import clip
 
@@ -81,6 +82,14 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
         yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)
     if len(full) > 1 and (took := _took(found, columns)):
         yield took
+    for each, cited in ((each, figures(each.view).citations) for each in full):
+        if cited and (denied := numbers.denied(cited)):
+            yield t(
+                ":orange[:material/warning:] {run}: {n} of {all} citations not confirmed",
+                run=each.name,
+                n=denied,
+                all=sum(cited.values()),
+            )
 
 
 def _took(found: Verdict, columns: Sequence[Column]) -> str:

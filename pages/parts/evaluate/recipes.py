@@ -83,7 +83,7 @@ def _models(bench: Workbench) -> list[str]:
         format_func=titles.model,
         placeholder=t("Choose or type a model"),
         help=t(
-            "Each recipe runs with each model. `extractive` works offline; `openai:NAME`; `anthropic:NAME`; "
+            "Each recipe runs with each model. The offline model needs no key; others: `openai:NAME`; `anthropic:NAME`; "
             "`gguf:PATH` for a model file on this computer."
         ),
     )

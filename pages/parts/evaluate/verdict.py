@@ -49,7 +49,12 @@ def _words(
     if not behind[best]:
         if len({each.mean for each in means.values()}) == 1:
             return t("{measure}: the recipes are equal", measure=measure), [_undecided(pairs, names)]
-        title = t("{measure}: {recipe} did best, but that may be chance", measure=measure, recipe=recipe)
+        first = [name for name in means if means[name].mean == means[best].mean]
+        if len(first) > 1:
+            tied = plain(t(", ").join(names[name] for name in first))
+            title = t("{measure}: {recipes} tie for first, but their lead may be chance", measure=measure, recipes=tied)
+        else:
+            title = t("{measure}: {recipe} did best, but that may be chance", measure=measure, recipe=recipe)
         return title, [_undecided(pairs, names)]
     others = plain(t(", ").join(names[each] for each in behind[best]))
     if any(each.mean > means[best].mean for each in means.values()):  # of recipes with other questions, or too few

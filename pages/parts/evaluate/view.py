@@ -30,7 +30,7 @@ from research.workbench.worlds import name_of
 TICK_S, REST_S = 1.0, 5.0
 """Polling intervals in seconds while it is active, and when it is not (for changes by other processes)."""
 ENOUGH = 10
-"""Number of questions from which the charts and tables are shown at once."""
+"""Number of questions from which the charts are shown at once."""
 PARTS = 10
 """Number of times the results are redrawn while the evaluation runs."""
 
@@ -51,25 +51,29 @@ def show(bench: Workbench, name: str) -> None:
         plan, found = standing.saved.plan, standing.found
         names = words.labels(plan.candidates)
         verdict.draw(plan, found, names)
-        if len(plan.questions) >= ENOUGH:
-            _statistics(plan, found, names)
-            questions.draw(plan, found, names)
-        else:
-            questions.draw(plan, found, names)
-            with st.expander(t("Statistics, which say little about so few questions"), type="compact"):
-                _statistics(plan, found, names)
+        few = len(plan.questions) < ENOUGH
+        measure = "" if few else _charts(plan, found, names)
+        questions.draw(plan, found, names)
+        title = t("Statistics, which say little about so few questions") if few else t("Differences and tables")
+        with st.expander(title, type="compact", icon=":material/table_chart:"):
+            _tables(plan, found, measure or _charts(plan, found, names), names)
     elif not jobs.working(name):
         st.markdown(t("No results yet. Resume this evaluation, or start another one."))
 
 
-def _statistics(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
-    """Draw the charts and tables of the metrics."""
+def _charts(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> str:
+    """Draw the charts of a metric that the user chooses, and return it."""
     measure = results.measure(found)
     left, right = st.columns(2, gap="medium")
     with left:
         charts.forest(plan, found, measure, names)
     with right:
         charts.scatter(plan, found, measure, names)
+    return measure
+
+
+def _tables(plan: Plan, found: Evaluation, measure: str, names: Mapping[str, str]) -> None:
+    """Draw how certain the differences are, and the tables of all metrics."""
     results.pairs(found, measure, names)
     results.tables(plan, found, names)
     charts.matrix(plan, found, measure)

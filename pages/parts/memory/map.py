@@ -22,8 +22,10 @@ def draw(bench: Workbench, filters: Filters, opened: str) -> None:
     if len(placed) < LEAST:
         return
     with st.container(key="memory-map", gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(t("Similar entries sit close together."), width="stretch")
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            st.caption(
+                t("Each dot is an entry; similar ones sit close together. Click one to open it."), width="stretch"
+            )
             coloured = st.segmented_control(
                 t("Color by"),
                 list(COLOURED),
@@ -31,7 +33,6 @@ def draw(bench: Workbench, filters: Filters, opened: str) -> None:
                 required=True,
                 key="memory-coloured",
                 format_func=lambda name: t(COLOURED[name]),
-                label_visibility="collapsed",
                 persist_state="session",
             )
         names: dict[str, str] = {}

@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from pages.parts.shared.language import t
+from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from research.workbench.workbench import Workbench
 
@@ -19,7 +19,7 @@ def draw(bench: Workbench) -> None:
     if not renewal.running and not renewal.error:
         renewal.start()
     if renewal.error:
-        st.error(plain(renewal.error), title=t("Memory could not be re-indexed"))
+        st.error(plain(spoken(renewal.error)), title=t("Memory could not be re-indexed"))
         st.button(t("Try again"), key="memory-renew", icon=":material/sync:", on_click=renewal.start)
         return
     st.info(

@@ -68,7 +68,7 @@ def endings(found: Sequence[Figures]) -> None:
                 "ending:N",
                 sort=list(tints),
                 scale=alt.Scale(domain=list(tints), range=list(tints.values())),
-                legend=alt.Legend(title=None, orient="bottom", columns=1, labelLimit=200),
+                legend=alt.Legend(title=None, orient="top", columns=3, labelLimit=200),
             ),
             order="place:Q",
             tooltip=[
@@ -77,7 +77,7 @@ def endings(found: Sequence[Figures]) -> None:
                 alt.Tooltip("runs", title=t("Finished runs"), format=",d"),
             ],
         )
-        .properties(height=30 * len(drawn) + 20 * len(tints) + AXIS_PX)
+        .properties(height=30 * len(drawn) + 20 * -(-len(tints) // 3) + AXIS_PX)
     )
     st.altair_chart(
         chart, alt=t("How runs end, by framework and context strategy; the table below has the same figures.")
@@ -127,7 +127,7 @@ def _bars(points: Sequence[tuple[Any, str, float]], shape: str, title: str, alt_
 
     data = rows_frame(("day", "what", "value"), [(pd.Timestamp(day), name, value) for day, name, value in points])
     names = list(dict.fromkeys(data["what"]))
-    legend = alt.Legend(title=None, orient="bottom") if len(names) > 1 else None
+    legend = alt.Legend(title=None, orient="top") if len(names) > 1 else None
     dates = "%d %b" if current() == "en" else "%-m月%-d日"
     tips = [alt.Tooltip("day:T", title=t("Day"), format="%Y-%m-%d"), alt.Tooltip("value:Q", title=title, format=shape)]
     chart = (

@@ -97,7 +97,7 @@ def headline(found: Sequence[Figures], rows: Sequence[RunRow], checks: int) -> N
     if at_work:
         st.caption(t("{runs} still running", runs=count(at_work, "run")))
     if checks:
-        st.caption(t("Without {checks}, which answer no question", checks=count(checks, "report check")))
+        st.caption(t("Not counted: {checks}", checks=count(checks, "report check")))
 
 
 def _sparkline(values: Sequence[float]) -> str | None:

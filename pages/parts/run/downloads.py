@@ -18,6 +18,7 @@ from research._util import extras
 from research.events.events import Event
 from research.events.view import RunView
 from research.exports import FORMATS, of_markdown
+from research.text import clip
 
 NAME = 60
 """Maximum characters of the question in the name of a file."""
@@ -81,7 +82,7 @@ def _button(made: Callable[[], bytes], name: str, file: str, key: str, use: str)
 
 def file_name(view: RunView) -> str:
     """Return the name of an exported file without its suffix: the words of the question, and the date of the run."""
-    words = "-".join(re.findall(r"[\w.]+", view.question.lower()))[:NAME].rstrip("-._")
+    words = clip(" ".join(re.findall(r"[\w.]+", view.question.lower())), NAME).rstrip("…._ ").replace(" ", "-")
     date = time.strftime("%Y-%m-%d", time.localtime(view.started))
     return f"{words or view.run}-{date}"
 

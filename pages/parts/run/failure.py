@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from pages.parts.run import reply
@@ -39,7 +41,10 @@ def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
         again = st.button(t("Try again"), key="try-again", icon=":material/refresh:", type="primary")
         with st.popover(t("Continue with another model"), icon=":material/swap_horiz:"):
             others = models.usable(bench, row.recipe.model)
-            model = st.selectbox(t("Model"), others, key="other-model", accept_new_options=True)
+            model = st.selectbox(
+                t("Model"), others, key="other-model", format_func=models.named(bench), accept_new_options=True
+            )
+            models.meant(bench, model or "", partial(st.session_state.__setitem__, "other-model"))
             go_on = st.button(t("Continue"), key="continue-with-model", type="primary", disabled=not model)
         if not view.traceback:  # a service or a setting, rather than a fault of the workbench
             st.page_link(models.SETTINGS, label=t("Open Settings"), icon=":material/settings:", width="content")

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.parts.run.downloads import file_name
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame, tabular
@@ -55,7 +56,7 @@ def _file(view: RunView, chart: Chart, place: int, label: str, suffix: str, mime
     st.download_button(
         label,
         partial(as_csv if suffix == "csv" else png, chart),
-        f"{view.run}-{place + 1}.{suffix}",
+        f"{file_name(view)}-{place + 1}.{suffix}",
         mime,
         type="tertiary",
         icon=":material/download:",

@@ -16,11 +16,11 @@ from research.workbench.workbench import Workbench
 
 
 def draw(bench: Workbench, view: RunView) -> None:
-    """Draw the button that saves; it says why where no statement can be. Nothing if the run has saved by itself."""
+    """Draw the button that saves; nothing if the run has saved by itself, or has nothing to save."""
     if view.running or view.remembered is not None:
         return
     found = supported_findings(view)
-    if not found and (view.outcome not in ANSWERED or view.given is not None):
+    if not found:
         return
     with st.container(key="memory-keep", width="content"):
         pressed = st.button(
@@ -28,13 +28,10 @@ def draw(bench: Workbench, view: RunView) -> None:
             key="memory-keep-button",
             icon=":material/bookmark_add:",
             type="tertiary",
-            disabled=not found,
             help=t(
                 "Saves the {findings} that a source supports to memory, with quotes, for later runs.",
                 findings=count(len(found), "statement"),
-            )
-            if found
-            else t("Nothing to save to memory: no statement of this report is confirmed by its source."),
+            ),
         )
     if pressed:
         try:
@@ -59,6 +56,8 @@ def kept(bench: Workbench, view: RunView) -> None:
         st.caption(f":material/info: {t('Nothing was kept in memory at the end; see the last round for the reason.')}")
     if saved := bench.memory.count(Filters(runs=(view.run,))):
         _link(view, t("{findings} of this run in memory", findings=count(saved, "finding")))
+    elif view.outcome in ANSWERED and view.given is None and not supported_findings(view):
+        st.caption(t("Nothing to save to memory: no confirmed statement here makes sense on its own."))
 
 
 def _saved(bench: Workbench, view: RunView, saved: Remembered) -> None:

@@ -108,10 +108,18 @@ def _called(current: RoundView) -> Sequence[ToolCall]:
 def action(view: RunView | None, call: ToolCall) -> str:
     """Return what a call does, with its main argument; not escaped for Markdown."""
     if call.name == "visit":
-        return t("Read {page}", page=clip(view and _title(view, call) or _address(call), SUBJECT))
+        return t("Read {page}", page=_ends(view and _title(view, call) or _address(call)))
     title = tool_title(call.name)
     subject, _ = _arguments(call)
     return t("{name}: {value}", name=title, value=subject) if subject else title
+
+
+def _ends(name: str) -> str:
+    """Return the beginning and the end of a long name, because names of pages that belong together differ at the end."""
+    if len(name) <= SUBJECT:
+        return name
+    _, space, end = name[-SUBJECT // 2 :].partition(" ")
+    return f"{clip(name, SUBJECT // 2)} {end}" if space else clip(name, SUBJECT)
 
 
 def _arguments(call: ToolCall) -> tuple[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -42,8 +43,10 @@ def draw(
         key=f"{key}-model",
         accept_new_options=True,
         persist_state="session",
-        help=t("`extractive`; `openai:NAME`; `anthropic:NAME`; `gguf:PATH` for a model file on this computer."),
+        format_func=models.named(bench),
+        help=t(models.NAMES),
     )
+    models.meant(bench, (chosen or "").strip(), partial(st.session_state.__setitem__, f"{key}-model"))
     options: dict[str, Any] = {}
     if frameworks[framework].options or contexts[context].options:
         with st.expander(t("Options"), type="compact", icon=":material/tune:", key=f"{key}-options"):

@@ -77,7 +77,7 @@ def pick(bench: Workbench, place: str, *, searching: bool = True) -> dict[str, A
             folders.add_documents(bench, "options")
         left = [name for name in services if name not in ready]
         if left:
-            with st.popover(t("Web services"), icon=":material/public:", type="tertiary"):
+            with st.popover(t("Only one web service"), icon=":material/public:", type="tertiary"):
                 st.pills(
                     t("Search only this web service"),
                     left,

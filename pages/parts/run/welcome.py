@@ -20,6 +20,8 @@ RECENT: Final = 5
 """Number of newest questions listed."""
 READ: Final = 30
 """Number of newest runs among which they are looked for."""
+TRIED: Final = "example-tried"
+"""Session key of whether an example was just clicked."""
 EXAMPLES: Final = {
     "figure": (later("a figure"), later("What is the unemployment rate in Spain?")),
     "comparison": (later("a comparison"), later("Compare the unemployment rates of Spain, Italy and Greece.")),
@@ -35,7 +37,7 @@ OTHER: Final = {
 
 
 def examples(bench: Workbench) -> None:
-    """Draw the examples; one click puts its question into the box and starts nothing."""
+    """Draw the examples; one click asks its question, or only puts it into the box if a language model would be paid."""
     with st.container(key="examples", horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(t("Try:"), width="content")
         for name, (label, question) in EXAMPLES.items():
@@ -71,7 +73,7 @@ def _example(name: str, label: str, question: str) -> None:
 
 
 def _fill(question: str) -> None:
-    st.session_state["question"] = question
+    st.session_state["question"], st.session_state[TRIED] = question, True
 
 
 def recent(bench: Workbench) -> None:

@@ -9,17 +9,21 @@ from typing import Any
 import streamlit as st
 
 from pages.parts.run import head, lineage
-from pages.parts.runs import figures
+from pages.parts.runs import figures, filters
+from pages.parts.search import found
 from pages.parts.shared import address, titles
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
 from pages.parts.shared.words import ago, lasted
 from research.store import RunRow
+from research.text import clip
 from research.workbench.workbench import Workbench
 
 SHORT, LONG, ROW_PX = 6, 14, 35
 """Visible rows while a run is open and while none is, and the height of a row in pixels."""
+CELL = 64
+"""Most characters of a question or an excerpt in a cell, which would cut it without a sign."""
 LINKS = 25
 """Maximum number of runs listed as links."""
 QUIET = "#7a8087"
@@ -80,11 +84,13 @@ def _table(bench: Workbench, rows: Sequence[RunRow], asked: Sequence[str], opene
     key = "runs-table-" + hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
     checked = [place for place, row in enumerate(rows) if row in selected(rows)]
     columns: dict[str, list[Any]] = {
-        "Question": [f"↳ {each}" if row.origin else each for row, each in zip(rows, asked, strict=True)],
+        "Question": [clip(f"↳ {each}" if row.origin else each, CELL) for row, each in zip(rows, asked, strict=True)],
         "Outcome": [f"{head.SIGNS[head.look(row)[1]]} {head.state(row)}" for row in rows],
         "Method": [titles.way(row.recipe) for row in rows],
         "Model": [titles.model(row.recipe.model) for row in rows],
     }
+    if query := filters.query():
+        columns["Found"] = [clip(found.excerpt(row, query), CELL) for row in rows]
     if any(row.tags for row in rows):
         columns["Tags"] = [", ".join(row.tags) for row in rows]
     columns["When"] = [ago(row.created) for row in rows]
@@ -95,6 +101,7 @@ def _table(bench: Workbench, rows: Sequence[RunRow], asked: Sequence[str], opene
         "Outcome": t("Outcome"),
         "Method": t("Method"),
         "Model": t("Model"),
+        "Found": t("In the report"),
         "Tags": t("Tags"),
         "When": t("When"),
         "Took": t("Took"),
@@ -142,10 +149,12 @@ def show(run_id: str) -> None:
 
 
 def _links(rows: Sequence[RunRow], asked: Sequence[str]) -> None:
+    query = filters.query()
     for row, question, repeats in zip(rows[:LINKS], asked, _repeats(rows), strict=False):
         words = titles.way(row.recipe) if repeats else question
         indent = "\u2003" if repeats else ""
-        label = f"{indent}{head.dot(row)} {plain(words)} :small[:gray[{head.state(row)} · {ago(row.created)}]]"
+        said = [head.state(row), ago(row.created), *([clip(found.excerpt(row, query), CELL)] if query else [])]
+        label = f"{indent}{head.dot(row)} {plain(words)} :small[:gray[{plain(' · '.join(said))}]]"
         address.link(label, f"runs-link-{row.id}", width="stretch", run=row.id, round="")
     if len(rows) > LINKS:
         st.caption(t("The newest {n} are listed; use search to find others.", n=LINKS))

@@ -76,13 +76,13 @@ def everything(bench: Workbench, query: str, kinds: Sequence[str], most: int) ->
 
 def _runs(bench: Workbench, query: str, most: int) -> list[Found]:
     rows = [row for row in _rows(bench, query) if _has(row.question, query)]
-    return [_run(row, "run", _excerpt(_read(row), query)) for row in rows[:most]]
+    return [_run(row, "run", excerpt(row, query)) for row in rows[:most]]
 
 
 def _reports(bench: Workbench, query: str, most: int) -> list[Found]:
     """Return the runs whose report has words that their question lacks."""
     rows = [row for row in _rows(bench, query) if not _has(row.question, query)]
-    return [_run(row, "report", _excerpt(_read(row), query)) for row in rows[:most]]
+    return [_run(row, "report", excerpt(row, query)) for row in rows[:most]]
 
 
 def _rows(bench: Workbench, query: str) -> list[RunRow]:
@@ -97,9 +97,14 @@ def _read(row: RunRow) -> str:
     return without_marks(without_quotes(RunView(report=row.answer, outcome=row.outcome)))
 
 
-def _run(row: RunRow, kind: str, excerpt: str) -> Found:
+def excerpt(row: RunRow, query: str) -> str:
+    """Return the first words of a run's report that have a word of the query."""
+    return _excerpt(_read(row), query)
+
+
+def _run(row: RunRow, kind: str, said: str) -> Found:
     question = " ".join(row.question.split())
-    return Found(kind, question, excerpt, f"{head.state(row)} · {ago(row.created)}", "pages/runs.py", {"run": row.id})
+    return Found(kind, question, said, f"{head.state(row)} · {ago(row.created)}", "pages/runs.py", {"run": row.id})
 
 
 def _memory(bench: Workbench, query: str, most: int) -> list[Found]:

@@ -81,11 +81,7 @@ def draw(points: Sequence[Point], key: str, selected: str = "") -> str | None:
 def _chart(data: pd.DataFrame, groups: list[str]) -> alt.Chart:
     place = {"axis": None, "scale": alt.Scale(domain=[-1.08, 1.08], nice=False)}
     colours = [*COLOURS[: min(len(groups), GROUPS)], COLOURS[-1]][: len(groups)]
-    legend = (
-        alt.Legend(title=None, orient="bottom", columns=2, labelLimit=150, labelColor=INK, padding=0)
-        if len(groups) > 1
-        else None
-    )
+    legend = alt.Legend(title=None, orient="bottom", columns=2, labelLimit=220, labelColor=INK, padding=0)
     picked = alt.selection_point("picked", fields=["id"], on="click", toggle="false", empty=False)
     chart: alt.Chart = (
         alt.Chart(data)

@@ -17,6 +17,8 @@ from research import defaults
 from research.config.named_endpoints import BY_SETTINGS
 from research.errors import REFUSED
 from research.events.recipe import ROLES, provider_of
+from research.models.prices import cost_usd
+from research.types import Usage
 from research.workbench import diagnostics, endpoint_registry, model_trial
 from research.workbench.diagnostics import Check
 from research.workbench.workbench import Workbench
@@ -30,6 +32,12 @@ INSTEAD: Final = 3
 SETTINGS: Final = "pages/settings.py"
 PURPOSES: Final = "purposes"
 """Option with the single purposes that an earlier run used its own model for."""
+
+NAMES: Final = later(
+    "Choose one or type its name: `openai:NAME`, `anthropic:NAME`, `ENDPOINT:NAME`, or `gguf:PATH` for a file. "
+    "Keys and addresses are entered in Settings."
+)
+"""How a model is named."""
 
 _WORDS: Final = {
     "planner": later("Writes plans and outlines."),
@@ -94,11 +102,22 @@ def instead(bench: Workbench, name: str) -> None:
     if _opens(bench, name):
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="instead"):
+        meant(bench, name, lambda each: form_state.fill({"model": each}))
         st.caption(t("Ready to use:"), width="content")
         for each in usable(bench)[:INSTEAD]:
             st.button(
                 plain(titles.model(each)), key=f"instead-{each}", on_click=form_state.fill, args=({"model": each},)
             )
+
+
+def meant(bench: Workbench, name: str, choose: Callable[[str], None]) -> None:
+    """Offer the full names of a model that was named without its provider; nothing for any other name."""
+    if not name or ":" in name or _opens(bench, name):
+        return
+    priced = [f"{each}:{name}" for each in BY_SETTINGS if cost_usd(each, name, Usage()) is not None]
+    for each in dict.fromkeys([*priced, *(full for full in offered(bench) if full.partition(":")[2] == name)]):
+        label = t("Did you mean {name}?", name=f"`{plain(each)}`")
+        st.button(label, key=f"meant-{each}", icon=":material/lightbulb:", on_click=choose, args=(each,))
 
 
 def _opens(bench: Workbench, name: str) -> bool:
@@ -123,17 +142,17 @@ def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:
     bench.store.put(FOUND, endpoint, msgspec.json.encode([f"{endpoint}:{each}" for each in models]))
 
 
-def _named(bench: Workbench) -> Callable[[str], str]:
+def named(bench: Workbench) -> Callable[[str], str]:
     """Return a function that names a model of an endpoint by itself, and the endpoint after it."""
     known = {each.name: each.title for each in endpoint_registry.known(bench.settings)}
 
-    def named(name: str) -> str:
-        endpoint, _, model = name.partition(":")
+    def name(full: str) -> str:
+        endpoint, _, model = full.partition(":")
         if not model or endpoint not in known:
-            return titles.model(name)
+            return titles.model(full)
         return f"{model} ({t(known[endpoint]) if endpoint in BY_SETTINGS else endpoint})"
 
-    return named
+    return name
 
 
 def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
@@ -145,20 +164,17 @@ def values(roles: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
 
 def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, str]]:
     """Draw the model's selector, and those of roles in `fine`; return the model (None for the default) and the models by role."""
-    known, key, named = offered(bench), form_state.key("model"), _named(bench)
+    known, key, title = offered(bench), form_state.key("model"), named(bench)
     st.session_state.setdefault(key, bench.settings.model)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         model = st.selectbox(
             t("Model"),
             known,
             key=key,
-            format_func=named,
+            format_func=title,
             accept_new_options=True,
             persist_state="session",
-            help=t(
-                "Choose one or type its name: `openai:NAME`, `anthropic:NAME`, `ENDPOINT:NAME`, or `gguf:PATH` for a file. "
-                "Keys and addresses are entered in Settings."
-            ),
+            help=t(NAMES),
         )
         tried = st.button(
             t("Test"), key="test-model", icon=":material/cable:", help=t("Test the connection to this model.")
@@ -183,7 +199,7 @@ def pick(bench: Workbench, fine: DeltaGenerator) -> tuple[str | None, dict[str, 
                 t(_NAMES[role]) if role in _NAMES else plain(role),
                 known,
                 index=None,
-                format_func=named,
+                format_func=title,
                 key=form_state.key(f"role-{role}"),
                 accept_new_options=True,
                 placeholder=t("rules only") if role in ("reader", "judge") else t("the model above"),

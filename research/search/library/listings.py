@@ -95,6 +95,12 @@ def collections_of(connection: sqlite3.Connection, urls: list[str]) -> dict[str,
     return dict(rows.fetchall())
 
 
+def modified(connection: sqlite3.Connection, urls: list[str]) -> dict[str, int]:
+    """Return when each document's file was last changed, in nanoseconds since 1970, by url; 0 if it has no file."""
+    marks = ",".join("?" * len(urls))
+    return dict(connection.execute(f"SELECT url, mtime FROM documents WHERE url IN ({marks})", urls).fetchall())
+
+
 def unreadable(connection: sqlite3.Connection, collection: int) -> list[tuple[Path, str]]:
     """List the files of a collection that could not be read, with the reason."""
     rows = connection.execute("SELECT path, reason FROM unreadable WHERE collection = ? ORDER BY path", [collection])

@@ -41,6 +41,8 @@ class Hit(Struct, frozen=True):
     """Name of its collection."""
     heading: str = ""
     """The heading in or above the quote, if near."""
+    modified: float = 0.0
+    """When its file was last changed, in seconds since 1970; 0 if it has none."""
 
 
 Nearest = Callable[
@@ -83,6 +85,7 @@ def hits(
         return storage.around(connection, document.url, passages[document][:_QUOTED])
 
     collections = listings.collections_of(connection, [each.document.url for each in by_both])
+    modified = listings.modified(connection, list(collections))
     best = ranking.shown(ranking.to_the_point(query, by_both, texts, collections), limit)
     quotes = {
         document: _quote(document, texts(document), passages[document][0], query, room(rank))
@@ -102,6 +105,7 @@ def hits(
             ranks[1].get(document),
             collections.get(document.url, ""),
             _heading(texts(document), quotes[document]),
+            modified.get(document.url, 0) / 1e9,
         )
         for document in ranking.unrepeated(query, quotes)
     ]
