@@ -88,8 +88,8 @@ def test_a_draft_shows_every_construct(visit: Visit, home: Path) -> None:
 
 
 def test_a_comparison_shows_every_construct(visit: Visit, home: Path) -> None:
-    for name in ("261121-130000-one", "261121-130000-two"):
-        written(home, name).finish(REPORT)
+    for name, report in (("261121-130000-one", REPORT), ("261121-130000-two", f"{REPORT}\n\nThe end.")):
+        written(home, name).finish(report)
     app = press(visit(home, "compare", runs="261121-130000-one,261121-130000-two"), "Compare")
     assert not app.exception
     drawn = reports(app)

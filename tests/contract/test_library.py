@@ -491,7 +491,10 @@ def test_what_is_near_by_meaning_is_found_beside_what_has_more_of_the_words(tmp_
         (tmp_path / name / f"{name}.txt").write_text(text, "utf-8")
         library.add_folder(tmp_path / name)
     library.embed_missing()
-    assert {each.title for each in library.search("Who is in charge of trainees in the Quayside shop?")} == {"rules", "staff"}
+    assert {each.title for each in library.search("Who is in charge of trainees in the Quayside shop?")} == {
+        "rules",
+        "staff",
+    }
 
 
 def test_search_by_meaning_follows_new_and_removed_documents(tmp_path: Path, notes: Path) -> None:
