@@ -29,7 +29,8 @@ except REFUSED as error:
 wanted, query = filters.filters(), filters.query()
 total = memory.count()
 with top:
-    filters.draw(bench)
+    if total:
+        filters.draw(bench)
     files.draw(bench)
     if total and not memory.other_encoder:
         note.add(bench)

@@ -13,8 +13,9 @@ st.title(t("Metrics"), anchor=False)
 top = st.container(key="metrics-top", horizontal=True, vertical_alignment="bottom")
 bench = home.bench()
 rows, checks = filters.runs_in_period(bench)
+any_run = bool(bench.store.runs(limit=1))
 with top:
-    wanted = filters.draw(rows)
+    wanted = filters.draw(rows) if any_run else []
 
 found = reading.figures(bench, wanted)
 if found:
@@ -28,7 +29,7 @@ if found:
         figures.times(found)
     charts.days(found)
     figures.examples(found, wanted)
-elif bench.store.runs(limit=1):
+elif any_run:
     st.markdown(t("No finished runs match."))
     st.button(t("Show all runs"), key="metrics-all", on_click=filters.clear, icon=":material/filter_list_off:")
 else:

@@ -20,7 +20,8 @@ top = st.container(key="runs-top", horizontal=True, vertical_alignment="center")
 messages = st.container(gap="xsmall")
 bench = home.bench()
 with top:
-    filters.draw(bench)
+    if bench.store.runs(limit=1):
+        filters.draw(bench)
     imports.draw(bench)
 with messages:
     imports.show_result()

@@ -31,11 +31,11 @@ class Dispute(Struct, frozen=True):
 
 
 class Less(Struct, frozen=True):
-    """Of the runs that answered in full, the one that took least of something, and its lead over the next."""
+    """Of the runs that answered in full, the one that took least of something, and its lead."""
 
     run: int
     next: int
-    """The run that took second least."""
+    """The run that took least of those that took clearly more."""
     share: float
     """From 0 to 1."""
     amount: float
@@ -57,7 +57,7 @@ class Verdict(Struct, frozen=True):
     """How many of `statements` are in every full answer."""
     statements: int = 0
     tokens: Less | None = None
-    """None if the best two took about the same, or there are fewer than two."""
+    """None if all took about the same, or there are fewer than two."""
     seconds: Less | None = None
     cost: Less | None = None
     """None, too, if a price is unknown."""
@@ -115,7 +115,6 @@ def _least(runs: Sequence[int], amounts: Sequence[float | None], clear: float = 
     known = [each for each in amounts if each is not None]
     if len(known) < len(amounts):
         return None
-    (least, place), (more, other) = sorted(zip(known, runs, strict=True))[:2]
-    if not more or (more - least) / more < clear:
-        return None
-    return Less(place, other, (more - least) / more, more - least)
+    (least, place), *others = sorted(zip(known, runs, strict=True))
+    behind = ((more, other) for more, other in others if more and (more - least) / more >= clear)
+    return next((Less(place, other, (more - least) / more, more - least) for more, other in behind), None)

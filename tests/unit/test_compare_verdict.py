@@ -60,6 +60,11 @@ def test_the_run_that_took_less_is_named_with_the_difference() -> None:
     assert found.seconds is None
 
 
+def test_a_run_that_took_clearly_more_than_two_equal_ones_is_told() -> None:
+    found = verdict([run(FRANCE, "x", 1_000), run(FRANCE, "x", 1_300), run(FRANCE, "x", 980)])
+    assert found.tokens is not None and (found.tokens.run, found.tokens.next) == (2, 1)
+
+
 @pytest.mark.parametrize(("tokens", "alike"), [((1_000, 950), True), ((1_000, 950, 100), False), ((1_000, 800), False)])
 def test_runs_took_about_the_same_only_within_a_tenth(tokens: tuple[int, ...], alike: bool) -> None:
     assert verdict([run(FRANCE, "x", each) for each in tokens]).alike == alike

@@ -31,8 +31,6 @@ SHOWN: Final = {
 """Which questions are listed, by filter value."""
 RIGHT, WRONG, SILENT = "rgba(46, 160, 90, 0.28)", "rgba(214, 69, 56, 0.26)", "rgba(224, 150, 40, 0.22)"
 """Colours of correct, wrong and missing answers."""
-CELL = 40
-"""Most characters of a question in the table, which would cut it without a sign."""
 SAID = 400
 """Maximum characters of an answer."""
 
@@ -83,9 +81,7 @@ def _table(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
     """Draw one column per recipe; clicking a cell opens the question."""
     ids = [question.id for question, _ in kept]
     key = "evaluate-rows-" + hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:12]
-    columns: dict[str, list[Any]] = {
-        "question": [clip(" ".join(question.question.split()), CELL) for question, _ in kept]
-    }
+    columns: dict[str, list[Any]] = {"question": [" ".join(question.question.split()) for question, _ in kept]}
     titles: dict[str, Any] = {"question": st.column_config.TextColumn(t("Question"), width="medium")}
     for place, each in enumerate(plan.candidates):
         columns[f"recipe-{place}"] = [became(rows[each.name]) if each.name in rows else "" for _, rows in kept]

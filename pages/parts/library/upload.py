@@ -37,6 +37,7 @@ def draw(bench: Workbench, place: str) -> Path | None:
         t("Upload documents"),
         [suffix.removeprefix(".") for suffix in SUFFIXES],
         MAX_BYTES // 10**6,
+        called=t("PDF, Word, Excel, PowerPoint, web pages, text, e-books, e-mail and more"),
         accept_multiple_files=True,
         key=f"upload-{place}-{turn}",
         help=t("Files are copied into the workbench's data folder and stay on this computer."),
