@@ -267,6 +267,10 @@ def test_the_short_answer_is_what_the_answer_says_in_bold_type(bench: Workbench,
          "tea, cut flowers, garments, gold, tropical fruits (2023); "
          "Uganda 10%, USA 10%, UAE 8%, Netherlands 8%, Pakistan 6% (2023)"),
         ("巴西的首都是哪里，人口是多少？", ["巴西的首都是哪里？", "巴西的人口是多少？"], "巴西利亚；221,359,387人"),
+        ("Which country has the largest population and the lowest unemployment rate in Africa?",
+         ["Which country has the largest population in Africa?",
+          "Which country has the lowest unemployment rate in Africa?"], "Nigeria; Niger"),
+        ("非洲哪个国家人口最多且面积最大？", ["非洲哪个国家人口最多？", "非洲哪个国家面积最大？"], "尼日利亚；阿尔及利亚"),
     ],
 )  # fmt: skip
 def test_a_part_that_refers_to_the_one_before_it_is_answered(
@@ -289,6 +293,8 @@ def test_a_part_that_refers_to_the_one_before_it_is_answered(
             "Yemen, South Sudan, North Korea, Eritrea, Burundi",
         ),
         ("Which country in Europe has the highest unemployment?", "And in Asia?", "Jordan"),
+        ("Which country in Africa has the largest population?", "And Kenya?", "55,751,717 (2025 est.)"),
+        ("哪个国家失业率最高？", "那中国呢？", "4.6%（2024年估计）"),
         ("What is the area of Brazil?", "Is it bigger than Australia?", "Yes."),
         ("葡萄牙的预期寿命是多少？", "和希腊相比呢？", "葡萄牙 81.9岁；希腊 81.9岁"),
         ("瑞典、挪威、丹麦、芬兰、冰岛人均GDP哪个最高？", "其中哪个国家的通胀率最高？", "冰岛"),

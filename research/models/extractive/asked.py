@@ -99,6 +99,19 @@ _CAUSE = re.compile(
 """What asks, at the end of a question, for the cause of what is asked before."""
 
 
+_TOP = r"(?:the )?(?:most|least|\w{3,}est)\b"
+_TOPS = re.compile(
+    rf"^(?P<head>.{{0,200}}?\b(?:which|what)\b.{{1,200}}?)(?P<one>\b{_TOP}(?: \S.{{0,120}}?)?),? (?:and|but)(?: also)?"
+    rf"(?: has| have| with)? (?P<top>{_TOP})(?P<rest> .{{1,120}}?)"
+    r"(?P<where> (?:in|among|within|of the) (?:the )?[A-Z][^?]*)?[?.]?$",
+    re.I,
+)
+_TOPS_ZH = re.compile(
+    r"^(?P<head>[^最]{0,60}哪[^最的]{0,6}?(?:国家?|地区|经济体)的?)(?P<one>[^最，。]{1,30}最[高低多少大小长短老年轻富穷]{1,2})[，、]?(?:且|并且|而且|同时|又|和)(?P<two>[^最，。]{1,30}最[高低多少大小长短老年轻富穷]{1,2})[？?]?$"
+)
+"""Two superlatives of one question: *the highest debt and the oldest population*."""
+
+
 class Asked(Struct, frozen=True):
     """One thing that a question asks for."""
 
@@ -189,7 +202,26 @@ def _asking_sentences(question: str) -> list[str]:
 def _split(sentence: str) -> Iterator[str]:
     """Yield the parts of one sentence."""
     for joined in _joined(sentence, _JOINED_ZH if has_cjk(sentence) else _JOINED):
-        yield from _its(joined)
+        for piece in _tops(joined):
+            yield from _its(piece)
+
+
+def _tops(piece: str) -> Iterator[str]:
+    """Yield a question for each of two superlatives, or the question as it is.
+
+    >>> list(_tops("Which country has the highest debt and the oldest population in Asia?"))
+    ['Which country has the highest debt in Asia', 'Which country has the oldest population in Asia']
+    """
+    match = (_TOPS_ZH if has_cjk(piece) else _TOPS).match(piece)
+    if match is None or re.search(r"\bbetween\b", match["one"]):
+        yield piece
+    elif has_cjk(piece):
+        yield from (f"{match['head']}{match[each]}" for each in ("one", "two"))
+    else:
+        where, one = match["where"] or "", match["one"]
+        bare = re.fullmatch(_TOP, one, re.I) and match["top"].startswith("the")  # the most and the least oil
+        yield f"{match['head']}{one}{match['rest'] if bare else ''}{where}"
+        yield f"{match['head']}{match['top']}{match['rest']}{where}"
 
 
 def _joined(sentence: str, joint: re.Pattern[str]) -> list[str]:

@@ -55,6 +55,11 @@ _ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})(?:: |：)")
 """Matches what an answer is about."""
 _NOUN = re.compile(r"(?:the|an?)\b", re.I)
 """Matches a noun with its article: *the notice period*."""
+_RANKED = re.compile(
+    rf"\b(?:has|have) the (?:{SUPERLATIVE.pattern}) (?P<measure>[^?]+?)(?: in (?:the )?[A-Z][^?]*)?\W*$", re.I
+)
+_RANKED_ZH = re.compile(rf"(?:国家?|地区)的?(?P<measure>[^最]{{2,20}})(?:{SUPERLATIVE.pattern})\W*$")
+"""Match a question that ranks, with what it ranks by."""
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 
@@ -90,7 +95,7 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     >>> completed("And in Peru?", "What is the capital of Chile?")
     'What is the capital of Peru?'
     >>> completed("What is its population?", "What is the capital of Chile?")
-    'What is Chile's population?'
+    "What is Chile's population?"
     """
     if not before:
         return text
@@ -101,6 +106,9 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     empty = says_nothing(asked)
     if empty and (asked.names or asked.years or periods(text) or SUPERLATIVE.search(text.lower())):
         about = _ABOUT.match(answer)
+        named = bool(asked.names) and all(map(usual, asked.names)) and not any(map(usual, earlier.names))
+        if named and (measured := _of_top(before, earlier, answer, text, asked.names)):
+            return measured
         return _changed(before, earlier.names or ([about[1]] if about else []), text, asked)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
     if pronoun and len(earlier.names) > 1 and pronoun[0].lower() in _OF_SEVERAL:
@@ -117,12 +125,26 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
     if thing and other and (at := before.lower().find(thing.lower())) >= 0:
         return f"{before[:at]}{other['en'] or other['zh']}{before[at + len(thing) :]}"
     short = has_cjk(text) and (within or (len(text) <= _SHORT and not SUPERLATIVE.search(text)))
-    if not thing or asked.names or not (_GOES_ON.search(text) or short):
+    if not thing or asked.names or not (_GOES_ON.search(text) or short) or _RANKED_ZH.search(text):
         return text
     rest = _GOES_ON.sub("", text).strip(" ?？")
     if has_cjk(rest):
         return f"{thing}的{rest}？"
     return f"What is {rest} of {thing}?" if _NOUN.match(rest) else f"{rest}: {thing}?"
+
+
+def _of_top(before: str, earlier: Question, answer: str, text: str, new: Sequence[str]) -> str:
+    """Return the question what other things have of what the question before ranks by, beside its first if they are compared.
+
+    Empty if the question before does not end with that measure.
+    """
+    top = _thing(before, earlier, answer, person=False) if _COMPARES.search(text) else ""
+    names = [name for name in (top, *new) if name]
+    if has_cjk(before):
+        ranked = _RANKED_ZH.search(before)
+        return f"{'和'.join(names)}的{ranked['measure']}是多少？" if ranked else ""
+    ranked = _RANKED.search(before)
+    return f"What is the {ranked['measure']} of {' and '.join(names)}?" if ranked else ""
 
 
 def _several(before: str, earlier: Question, answer: str) -> str:
