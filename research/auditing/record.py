@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from research._util.said import say, spoken
-from research.auditing.trial import STATES, VERDICTS, score, to_fix
+from research.auditing.trial import NEARNESS, STATES, VERDICTS, score, to_fix
 from research.events.audit_findings import (
     FAILS,
     HOLDS,
@@ -98,7 +98,15 @@ class Record(Struct, frozen=True):
             for each in self.miscounts
         ]
         uncited = sum(bool(each.found) for each in self.statements)
+        alike, other = (sum(each.near == near for each in self.statements) for near in NEARNESS)
         parts = [
+            say(
+                "Of the undecided, {alike} are nearly the same in your sources, {other} have another figure there.",
+                alike=alike,
+                other=other,
+            )
+            if alike or other
+            else "",
             say("Statements without a citation, judged by sources found for them: {number}.", number=uncited)
             if uncited
             else "",
@@ -126,9 +134,7 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _to_fix(first: Sequence[AuditedStatement], sources: Mapping[int, AuditedSource]) -> list[str]:
-    said = (
-        (f"“{_plain(each.text)}”{_marks(each, sources)}", say(VERDICTS[each.verdict]), _why(each)) for each in first
-    )
+    said = ((f"“{_plain(each.text)}”{_marks(each, sources)}", _verdict(each), _why(each)) for each in first)
     return [
         f"{place}. {say('{text} – {verdict}. {why}', text=text, verdict=verdict, why=why)}".rstrip()
         for place, (text, verdict, why) in enumerate(said, 1)
@@ -137,8 +143,12 @@ def _to_fix(first: Sequence[AuditedStatement], sources: Mapping[int, AuditedSour
 
 def _line(each: AuditedStatement, sources: Mapping[int, AuditedSource]) -> str:
     text = f"- {_SIGNS[each.verdict]} {_plain(each.text)}{_marks(each, sources)}"
-    verdict = f"*{say(VERDICTS[each.verdict])}*"
+    verdict = f"*{_verdict(each)}*"
     return say("{text} – {verdict}. {why}", text=text, verdict=verdict, why=_why(each)).rstrip()
+
+
+def _verdict(each: AuditedStatement) -> str:
+    return say(NEARNESS[each.near] if each.near else VERDICTS[each.verdict])
 
 
 def _why(each: AuditedStatement) -> str:

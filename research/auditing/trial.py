@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isclose, sqrt
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -12,7 +13,8 @@ from research._util.said import say, spoken
 from research._util.sentences import sentences
 from research.citations import without_marks
 from research.citations.closest import closest
-from research.citations.labelled import told
+from research.citations.labelled import label_of, told
+from research.citations.language import says
 from research.citations.marks import Statement
 from research.citations.reasons import told as why
 from research.events.audit_findings import (
@@ -55,9 +57,12 @@ STATES: Mapping[LinkState, str] = {
     "not_asked": "not looked for",
 }
 """The words for verdicts and for the states of links; `say` translates them."""
+NEARNESS = {"alike": "nearly the same in your sources", "figure": "another figure in your sources"}
+"""The words for an open statement that is shown beside such a passage."""
 QUOTED = 600
-_NEAR = 0.25
-"""Share of the words of a statement, the rare ones counting more, that a passage shown beside it has at least."""
+_NEAR, _ALIKE = 0.25, 0.5
+"""Share of the words of a statement, the rare ones counting more, that a passage shown beside it has at least, and from which
+it says nearly the same."""
 _ORDER: tuple[TrialVerdict, ...] = ("supported", "calculated", "contradicted", "unsupported", "partial", "unverified")
 
 
@@ -101,10 +106,30 @@ def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -
     title, passage, share = closest(goal, near)
     if share < _NEAR or not line_tokens(goal) & line_tokens(passage):
         return found
-    said = say(
-        "closest passage in your sources, from “{title}”: “{passage}”", title=title, passage=clip(passage, QUOTED)
-    )
-    return replace(found, reason=say("; ").join(filter(None, [found.reason, said])))
+    near = _nearness(found.text, passage) if share >= _ALIKE and not label_of(passage) else ""
+    said = {"title": title, "passage": clip(passage, QUOTED)}
+    if near:
+        return replace(found, reason=say("“{title}”: “{passage}”", **said), near=near)
+    said_so = say("closest passage in your sources, from “{title}”: “{passage}”", **said)
+    return replace(found, reason=say("; ").join(filter(None, [found.reason, said_so])))
+
+
+def _nearness(text: str, passage: str) -> Literal["", "alike", "figure"]:
+    """Return whether a passage with the words of a statement has its figures, too, or another of the same kind."""
+    if says("not", text) != says("not", passage):
+        return ""
+    own, others = ({_kind_and_value(each) for each in quantities(each_text)} for each_text in (text, passage))
+    if own <= others:
+        return "alike"
+    kinds = {kind for kind, _ in own - others}
+    return "figure" if any(kind in kinds for kind, _ in others - own) else ""
+
+
+def _kind_and_value(figure: Quantity) -> tuple[tuple[str, str], str | float]:
+    """Return what figures are compared by: a date as it is written, an ordinal without its unit."""
+    if figure.kind == "date":
+        return ("date", ""), figure.written.casefold()
+    return (figure.kind, "" if figure.kind == "ordinal" else figure.unit), figure.value
 
 
 def _verdict(citation: Citation) -> TrialVerdict:
@@ -169,17 +194,26 @@ def score(statements: Sequence[AuditedStatement]) -> Score:
 
 _BROKEN = frozenset({"other_work", "not_listed", "gone"})
 """States of a source that the author of the report has to mend."""
-_WORST: tuple[TrialVerdict, ...] = ("contradicted", "unsupported", "partial", "not_checkable")
+_WORST: tuple[TrialVerdict, ...] = (
+    "contradicted",
+    "unsupported",
+    "partial",
+    "not_checkable",
+    "unverified",
+    "no_source",
+)
 
 
 def to_fix(
     statements: Sequence[AuditedStatement], sources: Mapping[int, AuditedSource], most: int = 3
 ) -> list[AuditedStatement]:
-    """Return the statements to fix first: the false ones, then those whose source is invented or gone."""
+    """Return the statements to fix first: the false ones, those whose source is invented or gone, those with another figure."""
     broken = {n for n, each in sources.items() if each.state in _BROKEN}
     wrong = [
         each
         for each in statements
-        if each.verdict in FAILS or (each.verdict == "not_checkable" and broken & set(each.sources))
+        if each.verdict in FAILS
+        or (each.verdict == "not_checkable" and broken & set(each.sources))
+        or each.near == "figure"
     ]
-    return sorted(wrong, key=lambda each: (_WORST.index(each.verdict), each.n))[:most]
+    return sorted(wrong, key=lambda each: (each.near != "", _WORST.index(each.verdict), each.n))[:most]

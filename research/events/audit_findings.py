@@ -100,6 +100,8 @@ class AuditedStatement(Struct, frozen=True, omit_defaults=True):
     """What each source says, if they differ."""
     found: int = 0
     """The source found for it in the run's report, if it cites none; else 0."""
+    near: Literal["", "alike", "figure"] = ""
+    """How the passage in the reason of an open statement compares: it says nearly the same, or that with another figure."""
 
 
 class Miscount(Struct, frozen=True):

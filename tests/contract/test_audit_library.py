@@ -201,6 +201,29 @@ def test_a_statement_is_looked_for_in_words_that_a_person_would_type(
 
 @pytest.mark.usefixtures("own_library")
 @pytest.mark.parametrize(
+    ("statement", "near", "first"),
+    [
+        ("The standard warranty of Veldra pumps is 36 months.", "alike", 0),
+        ("The standard warranty of all Veldra pumps lasts 48 months.", "figure", 1),
+        ("The standard warranty of Veldra pumps is not 36 months.", "", 0),
+        ("A medical note is needed from the third day.", "figure", 1),
+        ("Leave is granted by the head of the team.", "", 0),
+    ],
+)
+def test_an_open_statement_is_told_from_a_passage_that_says_nearly_the_same(
+    statement: str, near: str, first: int, bench: Workbench, tmp_path: Path
+) -> None:
+    folder = tmp_path / "policy"
+    folder.mkdir()
+    said = "The standard warranty for all Veldra pumps is 36 months. A medical note is required from the fifth day on."
+    (folder / "rules.md").write_text(f"# Rules\n\n{said} Leave is asked for in writing.", "utf-8")
+    view = audit(statement, sources=[folder], workbench=bench)
+    (each,) = view.statements.values()
+    assert (each.verdict, each.near, view.report.count("Fix first")) == ("no_source", near, first), view.report
+
+
+@pytest.mark.usefixtures("own_library")
+@pytest.mark.parametrize(
     ("passage", "statement"),
     [
         ("The standard warranty for all Veldra pumps is 36 months.", "The warranty of Veldra pumps lasts 48 months."),

@@ -35,6 +35,11 @@ VERDICTS = {
     "no_source": ("gray", "format_quote_off", later("Cites no source")),
 }
 """Colour, Material symbol and word of a verdict."""
+NEARNESS = {
+    "alike": ("blue", "quick_reference_all", later("Nearly the same in your sources")),
+    "figure": ("orange", "difference", later("Another figure in your sources")),
+}
+"""The same of an open statement beside such a passage."""
 
 
 def draw(bench: Workbench, run_id: str) -> None:
@@ -87,7 +92,7 @@ def _score(record: Record) -> None:
 
 
 def _statement(place: int, each: AuditedStatement) -> None:
-    color, icon, word = VERDICTS[each.verdict]
+    color, icon, word = NEARNESS[each.near] if each.near else VERDICTS[each.verdict]
     said = (each.correction, each.reason) if each.found else (each.correction or each.reason,)
     why = " – ".join(filter(None, said))
     st.markdown(
