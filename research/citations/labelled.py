@@ -45,6 +45,8 @@ _UNIT = re.compile(r"[(（](?:[Ii]n )?([^()（）,]++)[^()（）]*+[)）](?=[^()
 _RATE = re.compile(r"(?:\bper|/|[每/])\s*$")
 """Matches the words before the 1,000 of `births per 1,000 people`, which is a unit."""
 _PER = re.compile(r"\bper (1,?000|100,?000)\b")
+_OF_RATE = re.compile(r" [a-z]+(?: [a-z]+)? ?(?:/| per )(?:1,?000|100,?000|100) [a-z]+(?: [a-z]+)?")
+"""The unit of a rate behind its figure: `deaths/1,000 live births`."""
 _WORDS = sorted((word for word in SCALES if len(word) > 3 or has_cjk(word)), key=len, reverse=True)
 _PER_WORD = re.compile(rf"(?:\bper |[每/])({'|'.join(_WORDS)})(?![a-z米克瓦卡分])", re.I)
 _PER_TIME = {"/日": "per day", "/天": "per day", "/月": "per month", "/年": "per year"}
@@ -648,12 +650,18 @@ def _near(text: str, figures: Sequence[Quantity], at: int) -> frozenset[str]:
     start = _end(text, figures[at - 1]) if at else 0
     if at and figures[at - 1].unit == "%" and (of := _OF.match(text, start)):
         start = of.end()
-    return words(f"{text[start : own.start]} {text[own.end : _end(text, own)]}")
+    return words(f"{text[start : own.start]} {text[own.end : own.end + _people_behind(text, own)]}")
 
 
 def _end(text: str, figure: Quantity) -> int:
-    """Return where a figure ends with the noun of a population."""
-    return figure.end + len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
+    """Return where a figure ends with its unit, if that is the noun of a population or a rate: `births/1,000 population`."""
+    rate = _OF_RATE.match(text, figure.end)
+    return rate.end() if rate else figure.end + _people_behind(text, figure)
+
+
+def _people_behind(text: str, figure: Quantity) -> int:
+    """Return the length of the noun of a population behind a figure; 0 without one."""
+    return len(_PEOPLE) * text.startswith(_PEOPLE, figure.end)
 
 
 def _closest(cells: Sequence[Cell], text: str) -> list[Cell]:

@@ -309,7 +309,7 @@ def _led(lead: Lead, w: dict[str, str]) -> list[str]:
 
 
 def _others(others: Sequence[Finding], w: dict[str, str]) -> str:
-    return w["besides"].join(w["other_one"].format(name=o.subject, value=o.fact.value, n=o.fact.n) for o in others)
+    return w["besides"].join(w["other_one"].format(name=o.subject, value=_compared(o.fact), n=o.fact.n) for o in others)
 
 
 def _plainly(finding: Finding, w: dict[str, str]) -> str:
@@ -479,7 +479,7 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
             name=f"**{chosen.subject}**",
             which=superlative(w, bare(chosen.fact.label), most=q.most, two=len(others) == 1),
             label=measure(w, bare(chosen.fact.label)),
-            value=_bold(chosen.fact.value),
+            value=_bold(_compared(chosen.fact)),
             n=chosen.fact.n,
             others=_others(others, w),
         )
@@ -631,6 +631,11 @@ def plain_of(fact: Fact) -> str:
     return re.sub(
         r"\s{0,9}\([^()]{0,300}\d{4}[^()]{0,300}\)|（[^（）]{0,300}\d{4}[^（）]{0,300}）", "", fact.value
     ).strip()
+
+
+def _compared(fact: Fact) -> str:
+    """Return the value without the figures of its parts: `5,835 km` for `5,835 km (mainland 1,777 km; islands 4,058 km)`."""
+    return re.sub(r"\s?[(（](?![^()（）]*(?:19|20)\d\d)[^()（）]*\d[^()（）]*[)）]", "", fact.value)
 
 
 _IN_BOLD = 120
