@@ -259,7 +259,10 @@ def test_the_short_answer_is_what_the_answer_says_in_bold_type(bench: Workbench,
 
 @pytest.mark.parametrize(
     "question",
-    ["How does Japan's birth rate compare with South Korea's?", "Is the coastline of Croatia longer than that of Italy?"],
+    [
+        "How does Japan's birth rate compare with South Korea's?",
+        "Is the coastline of Croatia longer than that of Italy?",
+    ],
 )
 def test_a_comparison_of_rates_or_of_figures_with_parts_is_confirmed(bench: Workbench, question: str) -> None:
     assert {each.status for each in research.run(question, workbench=bench).citations} <= {"supported", "calculated"}
