@@ -106,10 +106,10 @@ def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -
     title, passage, share = closest(goal, near)
     if share < _NEAR or not line_tokens(goal) & line_tokens(passage):
         return found
-    near = _nearness(found.text, passage) if share >= _ALIKE and not label_of(passage) else ""
+    compared = _nearness(found.text, passage) if share >= _ALIKE and not label_of(passage) else ""
     said = {"title": title, "passage": clip(passage, QUOTED)}
-    if near:
-        return replace(found, reason=say("“{title}”: “{passage}”", **said), near=near)
+    if compared:
+        return replace(found, reason=say("“{title}”: “{passage}”", **said), near=compared)
     said_so = say("closest passage in your sources, from “{title}”: “{passage}”", **said)
     return replace(found, reason=say("; ").join(filter(None, [found.reason, said_so])))
 
