@@ -281,6 +281,7 @@ def test_a_comparison_of_rates_or_of_figures_with_parts_is_confirmed(bench: Work
         ("Which country has the largest population and the lowest unemployment rate in Africa?",
          ["Which country has the largest population in Africa?",
           "Which country has the lowest unemployment rate in Africa?"], "Nigeria; Niger"),
+        ("瑞士的政体是什么，用什么货币？", ["瑞士的政体是什么？", "瑞士的用什么货币？"], ""),
         ("非洲哪个国家人口最多且面积最大？", ["非洲哪个国家人口最多？", "非洲哪个国家面积最大？"], "尼日利亚；阿尔及利亚"),
     ],
 )  # fmt: skip
@@ -321,6 +322,18 @@ def test_a_follow_up_is_answered_from_what_it_goes_on_from(bench: Workbench, fir
     run = research.run(first, workbench=bench).run
     view = fold(bench.engine.follow_up(run, then, here=True).events())
     assert (view.outcome, view.short) == ("answered", short)
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("欧盟成员国里哪些没有海岸线？", "其中哪个人口最多？"),
+        ("Which EU members have no coast?", "Which of them has the most people?"),
+    ],
+)
+def test_what_was_not_found_has_no_members_to_ask_about(bench: Workbench, first: str, then: str) -> None:
+    run = research.run(first, workbench=bench).run
+    assert fold(bench.engine.follow_up(run, then, here=True).events()).outcome == "no_evidence"
 
 
 def test_what_governs_a_country_is_asked_of_it_not_of_its_independence(bench: Workbench) -> None:

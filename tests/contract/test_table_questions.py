@@ -911,6 +911,25 @@ def test_a_day_is_not_read_from_a_table_of_months(bench: Workbench, own_library:
 
 
 @pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("帆布袋一共卖了多少钱？", "金额合计为**4,050**"),
+        ("月薪最高的两个人是谁？", "月薪最高：王二 9,900、李一 9,800"),
+        ("哪种商品最受欢迎，卖了多少钱？", ""),  # nothing that it could be about was found
+        ("哪个月卖得最多？", ""),  # a price is not sold
+    ],
+)
+def test_what_is_sold_is_neither_paid_nor_priced(
+    bench: Workbench, own_library: Path, tmp_path: Path, question: str, said: str
+) -> None:
+    sales = "日期,商品,数量,单价,金额\n2024-01-05,帆布袋,20,45,900\n2024-03-02,帆布袋,70,45,3150\n2024-03-28,绘本,30,39,1170\n"
+    staff = "姓名,部门,月薪\n李一,少儿部,9800\n王二,少儿部,9900\n赵三,外借部,8700\n"
+    view = asked(bench, written(tmp_path / "馆", {"销售.csv": sales, "员工.csv": staff}), question)
+    assert said in view.answer and view.outcome == ("answered" if said else "no_evidence"), view.answer
+    assert all(each.status == "calculated" for each in view.citations)
+
+
+@pytest.mark.parametrize(
     ("when", "shop"), [("March", "Quayside"), ("March 2024", "Quayside"), ("April", ""), ("March 2023", "")]
 )
 def test_the_month_that_a_file_is_named_by_is_that_of_all_its_rows(

@@ -11,8 +11,12 @@ from pages.parts.evaluate.words import metric, shown, span
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
+from research.defaults import OFFLINE
 from research.evaluation import Evaluation, Figure, Plan
 from research.evaluation.overview import Pair, figure, measured
+
+HALF = 0.5
+"""Share of right answers below which the offline model is said to be the reason."""
 
 
 def draw(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
@@ -34,6 +38,17 @@ def draw(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
         ordered = sorted(means.items(), key=lambda each: -each[1].mean)
         values = "\n".join(f"- {_value(names[name], value, measure)}" for name, value in ordered)
         st.markdown("  \n".join(lines) + f"\n\n{values}")
+        if (
+            measure == "right"
+            and means[best].mean < HALF
+            and {each.recipe.model for each in plan.candidates} == {OFFLINE}
+        ):
+            st.caption(
+                t(
+                    "The offline model only quotes and calculates, and refuses many of these questions; a language model, "
+                    "set up in Settings, answers more of them."
+                )
+            )
 
 
 def _words(

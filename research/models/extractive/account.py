@@ -78,7 +78,8 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     """Return why a part counts as not found; empty if it was."""
     unexplained = part.cause and not verdict.reading
     if unexplained or not answers(verdict) or not (alone or verdict.table or _found(part, verdict)):
-        return reason(part.text, "not in the sources")
+        near = verdict.reading or verdict.table  # what comes nearest is shown, and may answer
+        return reason(part.text, "no certain answer in the sources" if near else "not in the sources")
     if part.open or verdict.derived or verdict.table:
         return ""
     named = verdict.chosen or verdict.led or any(map(_names, verdict.findings))

@@ -65,9 +65,12 @@ _BOLD = re.compile(r"\*\*(.+?)\*\*")
 
 def standing(question: str, earlier: Iterable[tuple[str, str]]) -> str:
     """Return a question that needs none of the `earlier` ones, each with its report."""
-    before = answer = ""
-    for asked, report in earlier:
-        before, answer = completed(asked, before, answer), report if cited(report.partition("\n")[0]) else ""
+    before = answer = said = ""
+    for asked, said in earlier:
+        before, answer = completed(asked, before, answer), said if cited(said.partition("\n")[0]) else ""
+    pronoun = _REFERS.search(question)
+    if before and pronoun and pronoun["among"] and not cited(said):
+        return question  # nothing was found that it could be about
     return completed(question, before, answer)
 
 
@@ -80,6 +83,11 @@ def lost(text: str) -> bool:
     """Return whether a question still says *she* or *its* of what nothing before it names."""
     pronoun = _REFERS.search(text)
     return bool(pronoun and (pronoun["who"] or pronoun["whose"] or pronoun["among"]))
+
+
+def leaves_out(text: str) -> bool:
+    """Return whether a short Chinese part of a question names nothing that it could be about: 卖了多少钱？"""
+    return has_cjk(text) and len(text) <= _SHORT and not parse(text).names and not mentions(text)
 
 
 def compares(text: str) -> bool:
@@ -295,7 +303,8 @@ def _thing(before: str, earlier: Question, answer: str, *, person: bool) -> str:
     about = _ABOUT.match(answer)
     names = [name for name in earlier.names if place_in(name) != name] or earlier.names  # beside its country, no region
     sure = [name for name in names if name not in earlier.doubtful]
-    if about and (not sure or (len(sure) == 1 and sure[0] in about[1] and usual(sure[0]) is None)):
+    countries = any(mentions(name) for name in names)
+    if about and not countries and (not sure or (len(sure) == 1 and sure[0] in about[1])):
         return about[1]
     if len(names) == 1:
         phrase = re.search(_PHRASE.format(name=re.escape(names[0])), before, re.I)

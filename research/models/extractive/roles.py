@@ -16,7 +16,7 @@ from research.models.extractive.account import Answered, account, answers, in_on
 from research.models.extractive.asked import parts_of, without_cause
 from research.models.extractive.evidence import BEHIND, Evidence, Fact, note, replied, tried
 from research.models.extractive.fitting import usual_name
-from research.models.extractive.followup import carried, compares, completed, of_described, refers
+from research.models.extractive.followup import carried, compares, completed, leaves_out, of_described, refers
 from research.models.extractive.grounding import understood
 from research.models.extractive.kinds import fits, kind_of
 from research.models.extractive.passages import mentioned
@@ -96,7 +96,9 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
             break  # what it refers to is still looked up
         said = _answer(before.evidence, before.verdict) if before and answers(before.verdict) else ""
         whole = completed(text, before.question if before else "", said, within=True)
-        if (not said and refers(whole)) if before else evidence.lost:  # nothing was found that it could be about
+        open_before = before is not None and not said
+        # Nothing was found that it could be about; in Chinese it need not say so.
+        if (open_before and (refers(whole) or leaves_out(whole))) if before else evidence.lost:
             found.append(Solved(whole, evidence, Verdict(parse(whole), missing=(whole,))))
             continue
         if before and compares(text) and before.verdict.question.operation != "growth":

@@ -74,7 +74,7 @@ _RANK = re.compile(
 _TOP = re.compile(
     rf"\b(?:top|bottom|first|best|worst)\s+{_COUNT}\b|(?:^\W*|\b(?:the|our|which|what|name|list|give)\s+){_COUNT}\s+(?:\S+\s+){{0,6}}?"
     rf"(?:with|that|which|who|most|least|highest|lowest|largest|smallest|best|busiest|oldest|cheapest|\w+est)\b|"
-    rf"前{_COUNT}|最\S的?{_COUNT}[{CLASSIFIERS}大]|(?<![第\d]){_COUNT}大",
+    rf"前{_COUNT}|哪{_COUNT}[{CLASSIFIERS}]|最\S的?{_COUNT}[{CLASSIFIERS}大]|(?<![第\d]){_COUNT}大",
     re.I,
 )
 LISTS = re.compile(r"^\W*(?:list|show|give|name)\b|列出|列举|显示", re.I)

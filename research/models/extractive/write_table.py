@@ -94,7 +94,7 @@ _WORDS = {
         "top": "{where}**{name}**的{what}{which}：**{value}** [{n}]。",
         "nth": "{where}按{what}，**{name}**排第{rank}：**{value}** [{n}]。",
         "tied": "{where}**{name}**的{what}并列{which}：**{value}** [{n}]。",
-        "tops": "{where}{what}{which}的{k}个：{rows} [{n}]。",
+        "tops": "{where}{what}{which}：{rows} [{n}]。",
         "groups": "{where}各{group}的{what}：{rows} [{n}]。",
         "next": "其次（{what}）：{rows} [{n}]。",
         "one": "{where}{what}为**{value}** [{n}]。",
