@@ -372,6 +372,14 @@ def test_recipes_with_the_same_best_value_tie(visit: Visit, home: Path) -> None:
     assert title.endswith(f"{first} tie for first, but their lead may be chance")
 
 
+@pytest.mark.parametrize(("answers", "told"), [("1" * 3 + "0" * 7, True), ("1" * 8 + "0" * 2, False)])
+def test_few_right_answers_of_the_offline_model_are_explained(
+    visit: Visit, home: Path, answers: str, told: bool
+) -> None:
+    kept(home, {"react/full": answers, "rewoo/full": "0" * 10})
+    assert ("The offline model only quotes" in texts(visit(home, "evaluate", evaluation="mine"))) is told
+
+
 def test_an_oracle_is_marked_and_left_out_of_the_pareto_front(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "10" * 5, "reflexion:evaluator=gold/full": "1" * 10})
     app = visit(home, "evaluate", evaluation="mine")
