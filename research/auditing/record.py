@@ -101,7 +101,7 @@ class Record(Struct, frozen=True):
         alike, other = (sum(each.near == near for each in self.statements) for near in NEARNESS)
         parts = [
             say(
-                "Of the undecided, {alike} are nearly the same in your sources, {other} have another figure there.",
+                "Of the undecided, nearly the same in your sources: {alike}; another figure there: {other}.",
                 alike=alike,
                 other=other,
             )
