@@ -111,13 +111,21 @@ def instead(bench: Workbench, name: str) -> None:
 
 
 def meant(bench: Workbench, name: str, choose: Callable[[str], None]) -> None:
-    """Offer the full names of a model that was named without its provider; nothing for any other name."""
+    """Offer the full names of a model that was named without its provider; nothing for any other name.
+
+    The one chosen is known from then on: a selector whose options lack its value would return its title.
+    """
+
+    def take(full: str) -> None:
+        know(full)
+        choose(full)
+
     if not name or ":" in name or _opens(bench, name):
         return
     priced = [f"{each}:{name}" for each in BY_SETTINGS if cost_usd(each, name, Usage()) is not None]
     for each in dict.fromkeys([*priced, *(full for full in offered(bench) if full.partition(":")[2] == name)]):
         label = t("Did you mean {name}?", name=f"`{plain(each)}`")
-        st.button(label, key=f"meant-{each}", icon=":material/lightbulb:", on_click=choose, args=(each,))
+        st.button(label, key=f"meant-{each}", icon=":material/lightbulb:", on_click=take, args=(each,))
 
 
 def _opens(bench: Workbench, name: str) -> bool:
