@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import get_args
 
 import msgspec
@@ -452,11 +453,17 @@ def quotes(view: RunView, n: int) -> list[tuple[str, str]]:
     """
     own = {each.claim: each.quote for each in view.citations if each.n == n and each.quote}
     head = view.source(n, *own.values()).title
-    rows = {without_marks(each.text) for each in statements(view.report) if each.row}
+    rows = _rows_of(view.report)
     behind = Counter(line.strip() for claim, quote in own.items() if claim in rows for line in {*quote.splitlines()})
     tabled = {line for line, number in behind.items() if number == 1}
     told = list(own.values()) or [view.source(n).quote]
     return _lines(view, n, told, head, tabled) or _lines(view, n, told, head, set())
+
+
+@lru_cache(maxsize=8)  # asked for each source of a report
+def _rows_of(report: str) -> frozenset[str]:
+    """Return the rows of a report's tables, without marks."""
+    return frozenset(without_marks(each.text) for each in statements(report) if each.row)
 
 
 def _lines(view: RunView, n: int, own: Sequence[str], head: str, written: set[str]) -> list[tuple[str, str]]:

@@ -95,10 +95,10 @@ def collections_of(connection: sqlite3.Connection, urls: list[str]) -> dict[str,
     return dict(rows.fetchall())
 
 
-def modified(connection: sqlite3.Connection, urls: list[str]) -> dict[str, int]:
-    """Return when each document's file was last changed, in nanoseconds since 1970, by url; 0 if it has no file."""
+def modified(connection: sqlite3.Connection, urls: list[str]) -> dict[str, float]:
+    """Return when each document's file was last changed, in seconds since 1970, by url; 0 if it has no file."""
     marks = ",".join("?" * len(urls))
-    return dict(connection.execute(f"SELECT url, mtime FROM documents WHERE url IN ({marks})", urls).fetchall())
+    return dict(connection.execute(f"SELECT url, mtime / 1e9 FROM documents WHERE url IN ({marks})", urls).fetchall())
 
 
 def unreadable(connection: sqlite3.Connection, collection: int) -> list[tuple[Path, str]]:

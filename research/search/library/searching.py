@@ -85,8 +85,8 @@ def hits(
         return storage.around(connection, document.url, passages[document][:_QUOTED])
 
     collections = listings.collections_of(connection, [each.document.url for each in by_both])
-    modified = listings.modified(connection, list(collections))
     best = ranking.shown(ranking.to_the_point(query, by_both, texts, collections), limit)
+    modified = listings.modified(connection, [document.url for document in best])
     quotes = {
         document: _quote(document, texts(document), passages[document][0], query, room(rank))
         for rank, document in enumerate(best)
@@ -105,7 +105,7 @@ def hits(
             ranks[1].get(document),
             collections.get(document.url, ""),
             _heading(texts(document), quotes[document]),
-            modified.get(document.url, 0) / 1e9,
+            modified.get(document.url, 0.0),
         )
         for document in ranking.unrepeated(query, quotes)
     ]
