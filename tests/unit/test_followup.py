@@ -33,6 +33,8 @@ from research.models.extractive.followup import carried, completed, standing
         ("行政部有几台设备？", "那信息部呢？", "信息部有几台设备？"),
         ("What is the capital of Kenya?", "What is the population of Chad?", "What is the population of Chad?"),
         ("Which shop sold most?", "What is its budget?", "What is its budget?"),
+        ("Which country has the highest share of women in parliament?", "And Kenya?",
+         "What is the share of women in parliament of Kenya?"),
     ],
 )  # fmt: skip
 def test_a_follow_up_is_completed_from_the_question_before(before: str, text: str, whole: str) -> None:

@@ -11,6 +11,8 @@ from research.models.extractive.asked import options, parts_of
     ("question", "parts"),
     [
         ("What is the capital of Japan?", ["What is the capital of Japan?"]),
+        ("Which country has the highest debt and the lowest share of people in work?",
+         ["Which country has the highest debt", "Which country has the lowest share of people in work"]),
         ("How large is Lebanon, how long is its coast, and what is its highest summit called?",
          ["How large is Lebanon", "how long is its coast", "what is its highest summit called?"]),
         ("Who is the king of Thailand? What was it called before?",

@@ -100,14 +100,16 @@ _CAUSE = re.compile(
 
 
 _TOP = r"(?:the )?(?:most|least|\w{3,}est)\b"
+_TOP_ZH = r"[^最，。]{1,30}最[高低多少大小长短老年轻富穷]{1,2}"
 _TOPS = re.compile(
     rf"^(?P<head>.{{0,200}}?\b(?:which|what)\b.{{1,200}}?)(?P<one>\b{_TOP}(?: \S.{{0,120}}?)?),? (?:and|but)(?: also)?"
     rf"(?: has| have| with)? (?P<top>{_TOP})(?P<rest> .{{1,120}}?)"
-    r"(?P<where> (?:in|among|within|of the) (?:the )?[A-Z][^?]*)?[?.]?$",
+    r"(?P<where> (?:in|among|within|of the) (?:the )?(?-i:[A-Z])[^?]*)?[?.]?$",
     re.I,
 )
 _TOPS_ZH = re.compile(
-    r"^(?P<head>[^最]{0,60}哪[^最的]{0,6}?(?:国家?|地区|经济体)的?)(?P<one>[^最，。]{1,30}最[高低多少大小长短老年轻富穷]{1,2})[，、]?(?:且|并且|而且|同时|又|和)(?P<two>[^最，。]{1,30}最[高低多少大小长短老年轻富穷]{1,2})[？?]?$"
+    rf"^(?P<head>[^最]{{0,60}}哪[^最的]{{0,6}}?(?:国家?|地区|经济体)的?)(?P<one>{_TOP_ZH})"
+    rf"[，、]?(?:且|并且|而且|同时|又|和)(?P<two>{_TOP_ZH})[？?]?$"
 )
 """Two superlatives of one question: *the highest debt and the oldest population*."""
 

@@ -56,7 +56,7 @@ _ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})(?:: |：)")
 _NOUN = re.compile(r"(?:the|an?)\b", re.I)
 """Matches a noun with its article: *the notice period*."""
 _RANKED = re.compile(
-    rf"\b(?:has|have) the (?:{SUPERLATIVE.pattern}) (?P<measure>[^?]+?)(?: in (?:the )?[A-Z][^?]*)?\W*$", re.I
+    rf"\b(?:has|have) the (?:{SUPERLATIVE.pattern}) (?P<measure>[^?]+?)(?: in (?:the )?(?-i:[A-Z])[^?]*)?\W*$", re.I
 )
 _RANKED_ZH = re.compile(rf"(?:国家?|地区)的?(?P<measure>[^最]{{2,20}})(?:{SUPERLATIVE.pattern})\W*$")
 """Match a question that ranks, with what it ranks by."""
