@@ -929,13 +929,14 @@ def test_what_is_sold_is_neither_paid_nor_priced(
     assert all(each.status == "calculated" for each in view.citations)
 
 
+@pytest.mark.parametrize("name", ["sales_march_2024", "sales_2024-03"])
 @pytest.mark.parametrize(
     ("when", "shop"), [("March", "Quayside"), ("March 2024", "Quayside"), ("April", ""), ("March 2023", "")]
 )
 def test_the_month_that_a_file_is_named_by_is_that_of_all_its_rows(
-    bench: Workbench, own_library: Path, tmp_path: Path, when: str, shop: str
+    bench: Workbench, own_library: Path, tmp_path: Path, name: str, when: str, shop: str
 ) -> None:
-    folder = written(tmp_path / "shops", {"sales_march_2024.csv": "Shop,Units sold\nQuayside,310\nAbbey,280\n"})
+    folder = written(tmp_path / "shops", {f"{name}.csv": "Shop,Units sold\nQuayside,310\nAbbey,280\n"})
     assert asked(bench, folder, f"Which shop had the most units sold in {when}?").short == shop
 
 

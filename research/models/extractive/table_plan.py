@@ -588,8 +588,13 @@ def _named_beside(meant: Measured, limits: Sequence[object]) -> float:
 
 def _dated(meant: Measured) -> bool:
     """Return whether title or file name the times that the question asks for: March, of `sales_march_2024.csv`."""
-    named = [each.text for each in periods(re.sub(r"_+", " ", f"{meant.table.title} {meant.table.file}"))]
+    written = f"{meant.table.title} {meant.table.file}"
+    named = [*(each.text for each in periods(re.sub(r"_+", " ", written))), *_ISO_MONTH.findall(written)]
     return all(
         each.how == "=" and any(each.text == own or (each.text[0] == "-" and own.endswith(each.text)) for own in named)
         for each in meant.periods
     )
+
+
+_ISO_MONTH = re.compile(r"(?<!\d)(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?![\d-])")
+"""A month in the name of a file; in a sentence, it may be a span of years."""
