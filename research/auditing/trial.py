@@ -107,18 +107,18 @@ def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -
     if share < _NEAR or not line_tokens(goal) & line_tokens(passage):
         return found
     compared = _nearness(found.text, passage) if share >= _ALIKE and not label_of(passage) else ""
-    said = {"title": title, "passage": clip(passage, QUOTED)}
+    named = {"title": title, "passage": clip(passage, QUOTED)}
     if compared:
-        return replace(found, reason=say("“{title}”: “{passage}”", **said), near=compared)
-    said_so = say("closest passage in your sources, from “{title}”: “{passage}”", **said)
-    return replace(found, reason=say("; ").join(filter(None, [found.reason, said_so])))
+        return replace(found, reason=say("“{title}”: “{passage}”", **named), near=compared)
+    said = say("closest passage in your sources, from “{title}”: “{passage}”", **named)
+    return replace(found, reason=say("; ").join(filter(None, [found.reason, said])))
 
 
 def _nearness(text: str, passage: str) -> Literal["", "alike", "figure"]:
     """Return whether a passage with the words of a statement has its figures, too, or another of the same kind."""
     if says("not", text) != says("not", passage):
         return ""
-    own, others = ({_kind_and_value(each) for each in quantities(each_text)} for each_text in (text, passage))
+    own, others = ({_kind_and_value(each) for each in quantities(of)} for of in (text, passage))
     if own <= others:
         return "alike"
     kinds = {kind for kind, _ in own - others}

@@ -40,8 +40,8 @@ def _remedies(bench: Workbench, row: RunRow, view: RunView) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         again = st.button(t("Try again"), key="try-again", icon=":material/refresh:", type="primary")
         with st.popover(t("Continue with another model"), icon=":material/swap_horiz:"):
-            known = st.session_state.get(models.KNOWN, [])
-            others = list(dict.fromkeys([*models.usable(bench, row.recipe.model), *known]))
+            typed = filter(None, [st.session_state.get("other-model")])
+            others = list(dict.fromkeys([*models.usable(bench, row.recipe.model), *typed]))
             model = st.selectbox(
                 t("Model"), others, key="other-model", format_func=models.named(bench), accept_new_options=True
             )

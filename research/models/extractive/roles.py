@@ -96,9 +96,8 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
             break  # what it refers to is still looked up
         said = _answer(before.evidence, before.verdict) if before and answers(before.verdict) else ""
         whole = completed(text, before.question if before else "", said, within=True)
-        open_before = before is not None and not said
-        # Nothing was found that it could be about; in Chinese it need not say so.
-        if (open_before and (refers(whole) or leaves_out(whole))) if before else evidence.lost:
+        lost = not said and (refers(whole) or leaves_out(whole)) if before else evidence.lost
+        if lost:  # nothing was found that it could be about
             found.append(Solved(whole, evidence, Verdict(parse(whole), missing=(whole,))))
             continue
         if before and compares(text) and before.verdict.question.operation != "growth":
