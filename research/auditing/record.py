@@ -122,7 +122,7 @@ class Record(Struct, frozen=True):
 
     def _group(self, title: str, verdicts: Sequence[TrialVerdict]) -> list[str]:
         """Return the section of the statements with these verdicts, which says how many they are; none if all are above."""
-        group = [each for each in self.statements if each.verdict in verdicts]
+        group = sorted((each for each in self.statements if each.verdict in verdicts), key=lambda each: each.n)
         lines = [_line(each, self.by_number) for each in group if each not in self.first]
         if lines and (above := len(group) - len(lines)):
             lines.insert(0, f"{say('Listed under “Fix first”: {number}.', number=above)}\n")

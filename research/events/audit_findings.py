@@ -50,6 +50,8 @@ class Given(Struct, frozen=True, omit_defaults=True):
     """Addresses of the documents that the user says are meant, by source number."""
     again: tuple[int, ...] = ()
     """Numbers of the statements looked for in any source; empty: all are checked against what they cite."""
+    known: tuple[AuditedStatement, ...] = ()
+    """What the check before found, which stays unless a statement looked for again is confirmed or refuted."""
 
 
 class AuditedSource(Struct, frozen=True, omit_defaults=True):

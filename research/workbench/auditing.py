@@ -97,12 +97,14 @@ def question_of(given: Given) -> str:
 
 
 def start_again(bench: Workbench, view: RunView, statements: Sequence[AuditedStatement]) -> str:
-    """Start a check that looks for these statements in all sources of a run; return its id."""
+    """Start a check that looks for these statements in all sources of a run, and keeps what is known of all; return its id."""
     if view.given is None:
         raise ConfigError(f"run {view.run} did not check a report")
     own = recipe_for(bench)
     recipe = replace(own, search=tuple(dict.fromkeys((*own.search, *bench.recipe(ask=False).search))))
-    given = replace(view.given, again=tuple(each.n for each in statements))
+    # Numbers of sources are those of the check before.
+    known = tuple(replace(each, sources=(), found=0) for each in view.statements.values())
+    given = replace(view.given, again=tuple(each.n for each in statements), known=known)
     return bench.engine.start(view.question, recipe, given=given).run_id
 
 

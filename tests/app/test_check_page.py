@@ -103,10 +103,12 @@ def test_what_broke_is_looked_for_by_its_own_words_and_a_correction_is_proposed(
     assert not app.exception
     (again,) = [row for row in bench.store.runs() if row.id != view.run]
     assert open_home.bench().engine.wait(again.id, LONG_S)
-    wrong, unknown = fold(bench.store.events(again.id)).statements.values()
+    found = fold(bench.store.events(again.id))
+    held, wrong, unknown = found.statements.values()
+    assert held.verdict == "supported" and found.total == 3  # what was confirmed stays in the result
     assert (wrong.text, wrong.verdict) == ("The unemployment rate of France was 21.4% in 2024.", "contradicted")
     assert wrong.correction.startswith("better: “The unemployment rate of France was 7.4% in 2024.”")
-    assert wrong.reason == "found in “France · Economy”"
+    assert wrong.reason.startswith("found in “France · Economy”: the source gives 7.4%")
     assert unknown.verdict == "no_source" and unknown.reason.startswith("no passage clearly confirms or denies it")
 
 
