@@ -25,7 +25,7 @@ from msgspec import Struct
 from bench.claims import Claim, labelled, quotations
 from bench.printing import table
 from research.citations import check_statements, statements
-from research.models.extractive.claimed import meant
+from research.models.extractive import ExtractiveModel
 from research.types import Source
 
 DATA = Path(__file__).parents[1] / "tests/data"
@@ -134,7 +134,9 @@ def _cells(right: int, said: int, whole: int) -> tuple[str, str]:
 def report(name: str, claims: list[Claim], quiet: bool, show: int) -> Score:
     """Print a table of the corruptions; with `quiet`, no claim of the set is shown."""
     start = time.perf_counter()
-    verdicts = [sum(check_statements(statements(claim.text), claim.sources, meant=meant), []) for claim in claims]
+    verdicts = [
+        sum(check_statements(statements(claim.text), claim.sources, knows=ExtractiveModel()), []) for claim in claims
+    ]
     seconds = time.perf_counter() - start
     kinds: dict[str, Counter[str]] = defaultdict(Counter)
     for claim, found in zip(claims, verdicts, strict=True):

@@ -7,7 +7,7 @@ figures.  All else is left to a judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from os.path import commonprefix
 from typing import Protocol, runtime_checkable
@@ -16,7 +16,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations.closest import closest
-from research.citations.derived import OPERATIONS, compare, denied, derive, inputs_of, neighbours, per_unit
+from research.citations.derived import (
+    OPERATIONS,
+    compare,
+    denied,
+    derive,
+    inputs_of,
+    neighbours,
+    per_unit,
+    stands,
+    written_of,
+)
 from research.citations.labelled import (
     Cell,
     Match,
@@ -61,16 +71,18 @@ _FIGURES = 8
 """Figures of a claim that may be calculated from the others."""
 
 
-Meant = Callable[[str, Told, Sequence[Cell]], tuple[Cell, bool] | None]
-"""Returns the labelled figure that a claim in other words is about, and whether it is the claim's; None if it cannot tell."""
-
-
 @runtime_checkable
 class KnowsMeasures(Protocol):
     """A model that knows the measures of countries by other words than their labels."""
 
     def meant(self, claim: str, said: Told, cells: Sequence[Cell]) -> tuple[Cell, bool] | None:
-        """Compare a claim with the labelled figure that it is about, as `Meant` says."""
+        """Return the labelled figure that a claim in other words is about, and whether it is the claim's; None if unclear."""
+
+    def compared(self, claim: str, said: Told, cells: Sequence[Cell]) -> list[tuple[Cell, Quantity | None]]:
+        """Return the figures that a claim compares, that of its subject first, each with what it says of it; empty if unclear."""
+
+    def places(self, text: str) -> list[str]:
+        """Return the English names of the countries that a sentence names, by whatever name, in its order."""
 
     def measure_of(self, text: str) -> str:
         """Return the label of the measure that a sentence is most likely about; empty if none is likely."""
@@ -89,18 +101,21 @@ def check(answer: str, sources: Sequence[Source], computed: Iterable[str] = ()) 
 
 
 def check_statements(
-    found: Sequence[Statement], sources: Sequence[Source], computed: Iterable[str] = (), meant: Meant | None = None
+    found: Sequence[Statement],
+    sources: Sequence[Source],
+    computed: Iterable[str] = (),
+    knows: KnowsMeasures | None = None,
 ) -> Iterator[list[Citation]]:
-    """Check the statements of an answer as `check` does, and those in other words by `meant`; yield the citations of each."""
-    checker = _Checker(sources, {n for each in found for n in each.numbers}, computed, meant)
+    """Check statements as `check` does, and those in other words by what `knows` reads; yield the citations of each."""
+    checker = _Checker(sources, {n for each in found for n in each.numbers}, computed, knows)
     for at, statement in enumerate(found):
         yield checker.citations(statement, found[max(at - _BEFORE, 0) : at][::-1])
 
 
-def check_claim(claim: str, sources: Sequence[Source], meant: Meant | None = None) -> tuple[Citation, ...]:
+def check_claim(claim: str, sources: Sequence[Source], knows: KnowsMeasures | None = None) -> tuple[Citation, ...]:
     """Check one sentence without marks against all given sources; return one `Citation` per source."""
     numbers = tuple(dict.fromkeys(source.n for source in sources))
-    return tuple(_Checker(sources, set(numbers), (), meant).citations(Statement(claim, numbers=numbers), ()))
+    return tuple(_Checker(sources, set(numbers), (), knows).citations(Statement(claim, numbers=numbers), ()))
 
 
 class _Found(Struct, frozen=True):
@@ -161,11 +176,11 @@ def _whole(sources: Sequence[Source]) -> Iterator[Source]:
 
 class _Checker:
     def __init__(
-        self, sources: Sequence[Source], cited: set[int], computed: Iterable[str], meant: Meant | None = None
+        self, sources: Sequence[Source], cited: set[int], computed: Iterable[str], knows: KnowsMeasures | None = None
     ) -> None:
         self.pages = [_page(source) for source in _whole([each for each in sources if each.n in cited])]
         self.computed = [q for text in computed for q in quantities(text) if q.kind in ("number", "year")]
-        self.checked, self.meant = 0, meant
+        self.checked, self.knows = 0, knows
 
     def citations(self, statement: Statement, before: Sequence[Statement]) -> list[Citation]:
         """Return a citation for each number that a statement cites; `before` are the statements before it, last first."""
@@ -227,8 +242,10 @@ class _Checker:
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
         found = _calculated(said, cells, earlier, self.computed) or verbatim
-        if not found and self.meant and (labelled := self.meant(plain, said, cells)):
+        if not found and self.knows and (labelled := self.knows.meant(plain, said, cells)):
             found = _stated(*labelled)
+        if not found and self.knows and (compared := self.knows.compared(plain, said, cells)):
+            found = _related(said, compared)
         return found or _Found("unverified", self._printed_only(said), {}, said.text if bare == plain else bare)
 
     def _printed_only(self, said: Told) -> tuple[Reason, ...]:
@@ -420,11 +437,7 @@ def _calculated(
     if not said.figures and not said.dates and not said.ordinal:
         meant = inputs_of(said, cells)
         each = accounted(said, meant, spoken("high", "low", "compared")) and not says("sum", said.text)
-        formula = compare(said, meant) if each else None
-        if formula == "" and denied(said, meant):
-            both = ", ".join(f"{cell.names[0]} {cell.quantity.written}" for cell in meant)
-            return _Found("contradicted", (because("the source gives {figure}", figure=both),), _lines(meant))
-        return _Found("calculated", (Reason(formula),), _lines(meant)) if formula else None
+        return _set_against(said, meant) if each else None
     said_words = words(said.text)
     known = [cell for cell in cells if cell.label <= said_words]
     given = tuple(q for q in said.figures if any(cell.states(q) for cell in known))
@@ -434,6 +447,31 @@ def _calculated(
             if reasons := tuple(each for each in formulas if each):
                 return _Found("calculated", reasons, _lines(inputs)) if len(reasons) == len(made) else None
     return None
+
+
+def _set_against(said: Told, cells: Sequence[Cell]) -> _Found | None:
+    """Return whether labelled figures compare as a claim says; None if they cannot tell."""
+    formula = compare(said, cells)
+    if formula == "" and denied(said, cells):
+        return _side_by_side(cells, False)
+    return _Found("calculated", (Reason(formula),), _lines(cells)) if formula else None
+
+
+def _related(said: Told, compared: Sequence[tuple[Cell, Quantity | None]]) -> _Found | None:
+    """Return whether labelled figures stand to each other as a claim says, and are what it gives; None if they cannot tell."""
+    cells = [cell for cell, _ in compared]
+    holds = stands(said, cells)
+    if holds is None or (holds and not all(figure is None or cell.states(figure) for cell, figure in compared)):
+        return None
+    return _side_by_side(cells, holds)
+
+
+def _side_by_side(cells: Sequence[Cell], holds: bool) -> _Found:
+    """Return that figures side by side hold a claim, or refute it."""
+    both = ", ".join(written_of(cell, cells) for cell in cells)
+    if holds:
+        return _Found("calculated", (Reason(both),), _lines(cells))
+    return _Found("contradicted", (because("the source gives {figure}", figure=both),), _lines(cells))
 
 
 def _printed(said: Told, figure: Quantity, inputs: Sequence[Cell], printed: Sequence[Quantity]) -> Reason | None:

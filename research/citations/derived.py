@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import fsum
+from math import fsum, inf
 
 from msgspec.structs import replace
 
 from research.citations.labelled import Cell, Told, accounted, mentioned
 from research.citations.language import pattern, says, spoken, words
-from research.quantities import Quantity
+from research.quantities import Quantity, hedged
 from research.quantities.units import unit_at
 from research.text import has_cjk
 from research.types import Reason
@@ -20,6 +20,10 @@ OPERATIONS = ("sum", "difference", "ratio", "share", "mean", "rise", "fall", "hi
 _PER = re.compile(r"\bper\s|[/每](?!\d)|人均")
 MOST = 6
 """Figures that are combined."""
+_BY = re.compile(r"[多高大长少低短]$")
+"""How Chinese says by how much something is more: `多两倍` is three times as much."""
+_YEARS_APART, _CHANGE = 3, 0.1
+"""Years that two figures may be apart to be compared, and the share by which they then differ at least for each."""
 
 
 def derive(claim: Told, figure: Quantity, inputs: Sequence[Cell]) -> Reason | None:
@@ -79,11 +83,62 @@ def compare(claim: Told, cells: Sequence[Cell]) -> str | None:
     head = pattern("compared").match(claim.text.lstrip())
     if head and cells[0].names and cells[1].names and not _ordered(claim, cells):
         return None  # `Compared with France, Spain is smaller`
-    first, *others = (cell.quantity for cell in cells)
-    years = {cell.year for cell in cells}
-    comparable = len({cell.quantity.unit for cell in cells}) == 1 and (len(years) == 1 or years <= set(claim.years))
-    right = comparable and all(first.value > each.value if high else first.value < each.value for each in others)
-    return f"{first.written} {'>' if high else '<'} {others[0].written}" if right else ""
+    first, *others = cells
+    pairs = [(first.quantity.value, each.quantity.value) for each in others]
+    right = all(_comparable(claim, first, each) for each in others) and all(a > b if high else a < b for a, b in pairs)
+    return (" > " if high else " < ").join(written_of(cell, cells) for cell in cells[:2]) if right else ""
+
+
+def stands(claim: Told, cells: Sequence[Cell]) -> bool | None:
+    """Return whether the first of figures stands to each other one as a claim says; None if it does not say, or it is close.
+
+    A claim says that it is higher, lower, about as high, or so many times as high.
+    """
+    first, *others = cells
+    low, high, near = _bounds(claim) or (0.0, 0.0, 0.0)
+    positive = all(cell.quantity.value > 0 for cell in cells)
+    if not (high and positive and all(_comparable(claim, first, each) for each in others)):
+        return None
+    ratios = [first.quantity.value / each.quantity.value for each in others]
+    if all(low < each < high for each in ratios):
+        return True
+    return False if any(not low - near <= each <= high + near for each in ratios) else None
+
+
+def _bounds(claim: Told) -> tuple[float, float, float] | None:
+    """Return the least and greatest ratio of two figures that a claim states, and how far beyond them it is not yet wrong."""
+    number, hedge, start = times(claim)
+    high = says("high", claim.text) or says("surpasses", claim.text)
+    low, alike = says("low", claim.text), says("alike", claim.text)
+    if not number:
+        said = (alike, (0.9, 1.1, 0.15)), (high, (1.0, inf, 0.0)), (low, (0.0, 1.0, 0.0))
+        return next(bounds for way, bounds in said if way) if high + low + alike == 1 else None
+    if low or alike or number <= 1 or hedge not in ("", "about", "nearly", "over") or _BY.search(claim.text, 0, start):
+        return None
+    return (number, inf, 0.1 * number) if hedge == "over" else (0.9 * number, 1.1 * number, 0.15 * number)
+
+
+def times(claim: Told) -> tuple[float, str, int]:
+    """Return how many times as high as another a claim says that a figure is, with its hedge and place; 0 if it does not say."""
+    for each in claim.figures:
+        if found := pattern("times").match(claim.text, each.end + claim.text[each.end :].startswith(" ")):
+            return each.value, each.hedge or hedged(claim.text, each.start, found.end())[0], each.start
+    found = pattern("twice").search(claim.text)
+    return (2.0, hedged(claim.text, *found.span())[0], found.start()) if found else (0.0, "", -1)
+
+
+def _comparable(claim: Told, one: Cell, other: Cell) -> bool:
+    """Return whether two figures are of one year, of those that a claim names, or so different that a few years do not matter."""
+    years, (low, high) = {one.year, other.year}, sorted(abs(each.quantity.value) for each in (one, other))
+    apart = abs(one.year - other.year)
+    near = not claim.years and 0 not in years and apart <= _YEARS_APART and high - low > _CHANGE * apart * high
+    return one.quantity.unit == other.quantity.unit and (len(years) == 1 or years <= set(claim.years) or near)
+
+
+def written_of(cell: Cell, cells: Sequence[Cell]) -> str:
+    """Return whose figure a cell has, and of which year if others are of another."""
+    dated = f" ({cell.year})" if len({each.year for each in cells}) > 1 else ""
+    return f"{' '.join(cell.names[:1])} {cell.quantity.written}{dated}".strip()
 
 
 def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
@@ -162,9 +217,8 @@ def denied(claim: Told, cells: Sequence[Cell]) -> bool:
     """Return whether the figures before and after a word such as `than` differ and can be compared."""
     if len(cells) != 2:
         return False
-    a, b = (cell.quantity for cell in cells)
-    alike = a.unit == b.unit and cells[0].year == cells[1].year and a.value != b.value and min(a.value, b.value) >= 0
-    return alike and _ordered(claim, cells)
+    a, b = (cell.quantity.value for cell in cells)
+    return a != b and min(a, b) >= 0 and _comparable(claim, *cells) and _ordered(claim, cells)
 
 
 def _placed(claim: Told, cells: Sequence[Cell]) -> str | None:

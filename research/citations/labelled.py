@@ -57,7 +57,7 @@ _SCALE = re.compile(r"\b(thousand|million|billion)s?\b|单位[:：]\s?(\w+)", re
 """What the corner of a table, or a row of its head, says of all figures among other words."""
 _PEOPLE = " population"
 """What a claim has in place of the noun after the figure of a population."""
-_THAN = re.compile(r"比([^比，。；]{1,40}?)更?([高多大长低少小短])(?=[。！]?\s*$)")
+_THAN = re.compile(r"(?<![占相对分])比([^比最，。；]{1,40}?)更?([高多大长低少小短])(?=[。！]?\s*$)")
 """How a Chinese comparison ends, `比法国大`, which says the same as `大于法国`."""
 _LOSS = re.compile(r"[^\w(（]*[(（][^\w)）]*\d")
 _PLAIN = re.compile(r"[a-z\d]")

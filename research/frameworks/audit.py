@@ -30,7 +30,7 @@ from research.citations.language import listed, says
 from research.citations.marks import named
 from research.defaults import FACTBOOK, OFFLINE
 from research.errors import ConfigError, LimitReached
-from research.events.audit_findings import READ, AuditedSource, AuditedStatement, Given, LinkState
+from research.events.audit_findings import FAILS, OPEN, READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
 from research.plugins import Range, framework
 from research.text import clip, content_tokens
@@ -103,7 +103,8 @@ class _Trial:
         self._searcher = next((name for name in run.recipe.tools if plugins.tool.traits(name).searches), "")
         self._offline = _offline(run)
         self.miscounts = miscounts(report.body)
-        self.statements: dict[int, AuditedStatement] = {}
+        self._known = {each.n: each for each in given.known}
+        self.statements = {n: each for n, each in self._known.items() if n not in given.again}
         self._opened: dict[str, int] = {}
         self._beside: dict[int, list[int]] = {}
         """The documents that were read for single statements, by the statement's place."""
@@ -143,10 +144,10 @@ class _Trial:
 
     def open(self) -> Steps[None]:
         """Emit the findings known before reading."""
-        known = tuple(self.sources.values())
-        yield from self.run.context.mark(
-            Audited(sources=known, miscounts=self.miscounts, total=len(self._kept), notes=self.notes)
-        )
+        sources, statements = tuple(self.sources.values()), tuple(self.statements.values())
+        total = len(self._kept) + len(statements)
+        first = Audited(statements=statements, sources=sources, miscounts=self.miscounts, total=total, notes=self.notes)
+        yield from self.run.context.mark(first)
 
     def _found(self, states: Sequence[AuditedSource]) -> Steps[None]:
         self.sources |= {each.n: each for each in states}
@@ -220,6 +221,7 @@ class _Trial:
         """Return the addresses of documents on the country that a statement cites, else on its names."""
         statement = self._all[place]
         cited, text = self._countries(statement), f"{statement.context}; {without_marks(statement.text)}"
+        text = "; ".join([text, *self._offline.places(text)])
         meant = (
             each.url
             for each in found
@@ -300,7 +302,7 @@ class _Trial:
             _numbered(each, ledger, self._beside.get(i, ())) if i in self._kept else replace(each, numbers=())
             for i, each in enumerate(self._all)
         ]
-        checks = enumerate(check_statements(mapped, context.ledger.sources, meant=self._offline.meant))
+        checks = enumerate(check_statements(mapped, context.ledger.sources, knows=self._offline))
         at_end = bool(self.run.recipe.judged_by)
         by_place: dict[int, list[Citation]] = {}
         for place, found in checks:
@@ -321,9 +323,14 @@ class _Trial:
     def _verdicts(self, places: Sequence[int], by_place: dict[int, list[Citation]]) -> Steps[None]:
         self.run.context.check_pause()
         with speaking(self.run.language):
-            found = [self._verdict(place, by_place[place]) for place in places]
+            found = [self._settled(self._verdict(place, by_place[place])) for place in places]
         self.statements |= {each.n: each for each in found}
         yield from self.run.context.mark(Audited(statements=tuple(found)))
+
+    def _settled(self, found: AuditedStatement) -> AuditedStatement:
+        """Return what the check before found if a statement that it refuted is now open."""
+        known = self._known.get(found.n)
+        return known if known and known.verdict in FAILS and found.verdict in OPEN else found
 
     def _verdict(self, place: int, citations: Sequence[Citation]) -> AuditedStatement:
         statement = self._all[place]
@@ -332,7 +339,9 @@ class _Trial:
         seen = self.run.context.ledger.sources
         if found.found:
             title = next(each.title for each in seen if each.n == found.found)
-            return replace(found, reason=say("found in “{title}”", title=title))
+            if found.verdict == "supported":
+                return replace(found, reason=say("found in “{title}”", title=title))
+            return replace(found, reason=say("found in “{title}”: {reason}", title=title, reason=found.reason))
         if found.verdict == "no_source" and self._searcher:
             found = replace(found, reason=say("no passage clearly confirms or denies it"))
         if found.verdict in ("no_source", "unverified"):
@@ -342,7 +351,7 @@ class _Trial:
         if len(beside) < 2:
             return found
         parts = {n: [each for each in seen if each.n == n] for n in beside[:_BESIDE]}
-        alone = {n: check_claim(found.text, part, self._offline.meant)[0] for n, part in parts.items()}
+        alone = {n: check_claim(found.text, part, self._offline)[0] for n, part in parts.items()}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
 
 
@@ -371,9 +380,10 @@ def _queries(text: str, offline: KnowsMeasures) -> list[str]:
     """Return the queries for a statement: one for each name if it compares several, else all of it."""
     name = "|".join(re.escape(each) for each in named(text) if content_tokens(each))
     names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
-    labels = [_BORDERS] if says("borders", text) else labels_in(text)
+    names = places if len(places := offline.places(text)) > 1 else names
+    labels = [_BORDERS] if says("borders", text) else labels_in(text) or [*filter(None, [offline.measure_of(text)])]
     if not 1 < len(names) < _NAMED:
-        return [" ".join([text, *(labels or filter(None, [offline.measure_of(text)]))])]
+        return [" ".join([text, *labels])]
     if labels:
         return [" ".join([each, *labels]) for each in names]
     topic = set(content_tokens(text)) - set(content_tokens(" ".join(names)))

@@ -184,8 +184,8 @@ def test_the_record_says_how_many_statements_were_not_looked_for(bench: Workbenc
     [
         ("Oslo is the capital of Norway. Oslo is the capital of Norway.", ["Oslo capital", "Norway capital"]),
         ("Brazil is smaller in area than Argentina.", ["Brazil area", "Argentina area"]),
-        ("The United States is larger than Brazil.", ["United States larger", "Brazil larger"]),
-        ("巴西的面积比阿根廷小。", ["巴西 Area, total", "阿根廷 Area, total"]),
+        ("The United States is larger than Brazil.", ["United States Area - comparative", "Brazil Area - comparative"]),
+        ("巴西的面积比阿根廷小。", ["Brazil Area, total", "Argentina Area, total"]),
         ("Trade rests on timber.", ["Trade rests on timber."]),
         ("Norway's coastline is 5,148 km [1].\n\n## References\n\n[1] Norway, CIA World Factbook",
          ["Norway", "Norway's coastline is 5,148 km. Coastline"]),
@@ -301,6 +301,37 @@ def test_two_countries_are_neighbours_by_lists_that_are_whole_and_compared_by_th
     statement: str, verdict: str, bench: Workbench
 ) -> None:
     assert verdicts(audit(statement, workbench=bench)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Italians live longer than Germans.", "calculated"),
+        ("Sweden spends a larger share of its GDP on the military than Norway.", "contradicted"),
+        ("Norway has a larger population than Sweden.", "contradicted"),  # of two years, but half as many
+        ("Among Chile, Peru and Colombia, Colombia is home to the most people.", "calculated"),
+        ("Among Chile, Peru and Colombia, Chile is home to the most people.", "contradicted"),
+        ("Iran has more than three times as many people as Saudi Arabia.", "contradicted"),
+        ("Iran has more than twice as many people as Saudi Arabia.", "calculated"),
+        ("China emits more than twice as much carbon dioxide as the United States.", "calculated"),
+        ("中国的用电量是美国的三倍。", "contradicted"),
+        ("Canada and Russia cover roughly the same area.", "contradicted"),
+        ("With 12,429 km of shoreline, the United Kingdom has a longer coast than Italy.", "calculated"),
+        ("With 13,429 km of shoreline, the United Kingdom has a longer coast than Italy.", "no_source"),
+        ("伊朗的石油产量超过沙特阿拉伯。", "contradicted"),
+        ("智利、秘鲁和阿根廷三国相比，秘鲁的海岸线最短。", "calculated"),
+        ("Germany exports more to France than to Italy.", "no_source"),
+        ("India has more unemployed people than China.", "no_source"),  # a rate does not tell
+        ("Iran does not have more people than Iraq.", "no_source"),
+    ],
+)
+def test_countries_are_compared_by_a_measure_in_other_words(statement: str, verdict: str, bench: Workbench) -> None:
+    view = audit(statement, workbench=bench)
+    (found,) = view.statements.values()
+    assert found.verdict == verdict
+    assert verdict == "no_source" or found.reason.count(", ") > 0 or ">" in found.reason, (
+        "the figures stand side by side"
+    )
 
 
 def test_a_sentence_in_chinese_ends_with_its_own_stop(bench: Workbench) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from research.citations.checking import check_claim
-from research.models.extractive.claimed import meant
+from research.models.extractive import ExtractiveModel
 from research.types import HOLDS, Source
 
 DOCUMENTS = [
@@ -110,5 +110,5 @@ FACTBOOK = [
     ],
 )
 def test_the_measure_of_a_statement_tells_which_labelled_figure_it_is_about(claim: str, status: str) -> None:
-    found = {each.status for each in check_claim(claim, FACTBOOK, meant)}
+    found = {each.status for each in check_claim(claim, FACTBOOK, ExtractiveModel())}
     assert next((each for each in ("contradicted", "supported") if each in found), "unverified") == status

@@ -429,7 +429,7 @@ def test_a_limit_holds_for_all_figures_on_its_side(claim: str, status: str) -> N
             "($3.732 trillion − $3.689 trillion) ÷ $3.689 trillion = 1.17%",
         ),
         ("Real GDP per capita of France is $8,000 more than that of Spain [2][3].", "$54,500 − $46,500 = $8,000"),
-        ("France has a larger population than Spain [2][3].", "68,374,591 > 47,280,433"),
+        ("France has a larger population than Spain [2][3].", "France 68,374,591 > Spain 47,280,433"),
         ("法国和西班牙的总人口合计115,655,024 [2][3]。", "68,374,591 + 47,280,433 = 115,655,024"),
         (
             "France: real GDP (purchasing power parity) of $54,582 per person, calculated from real GDP (purchasing power parity) "

@@ -14,6 +14,7 @@ from research.types import Completion, Delta, Model, Request, Usage
 
 if TYPE_CHECKING:
     from research.citations.labelled import Cell, Told
+    from research.quantities import Quantity
 
 
 class ExtractiveModel:
@@ -35,10 +36,22 @@ class ExtractiveModel:
         yield Completion(text, usage=Usage(prompt, estimate_tokens(text), estimated=True, cost_usd=0.0))
 
     def meant(self, claim: str, said: Told, cells: Sequence[Cell]) -> tuple[Cell, bool] | None:
-        """Compare a claim with the labelled figure that it is about, as `citations.checking.Meant` says."""
+        """Return the labelled figure that a claim in other words is about, and whether it is the claim's; None if unclear."""
         from research.models.extractive.claimed import meant
 
         return meant(claim, said, cells)
+
+    def compared(self, claim: str, said: Told, cells: Sequence[Cell]) -> list[tuple[Cell, Quantity | None]]:
+        """Return the figures that a claim compares, that of its subject first, each with what it says of it; empty if unclear."""
+        from research.models.extractive.compared import compared
+
+        return compared(claim, said, cells)
+
+    def places(self, text: str) -> list[str]:
+        """Return the English names of the countries that a sentence names, by whatever name, in its order."""
+        from research.models.extractive.claimed import places
+
+        return places(text)
 
     def measure_of(self, text: str) -> str:
         """Return the label of the measure that a sentence is most likely about; empty if none is likely."""

@@ -22,7 +22,7 @@ _PERIOD = re.compile(r"(?:\b(?:an?|per|every|each)\s|/)(day|month|year)\b|æ¯([å
 _LONGEST = 200
 LIKELY, CERTAIN = 0.5, 0.8
 """Least probability of a measure, among those that a source gives in the unit, at which it bears out or refutes a claim."""
-_KNOWN, _ASKED = 0.25, 0.4
+_KNOWN, _ASKED = 0.4, 0.4
 """Least probability of a measure, among all that the offline model knows, at which it is looked up, and refutes a claim."""
 
 
@@ -37,21 +37,21 @@ def meant(claim: str, said: Told, cells: Sequence[Cell]) -> tuple[Cell, bool] | 
         return None
     _, start, end = hedged(claim, figure.start, figure.end) if figure.hedge else ("", figure.start, figure.end)
     rest = masked(f"{claim[:start]} {claim[end:]}")
-    places = {name for each in mentions(claim) for name in each.names[:1] if not each.guessed}
+    of = {*places(claim)}
     own = [
         cell
         for cell in cells
         if cell.names[:1]
-        and cell.names[0] in places
+        and cell.names[0] in of
         and cell.quantity.unit == figure.unit
         and not (cell.how or cell.rank)
-        and _lists(cell, places - {cell.names[0]})
+        and _lists(cell, of - {cell.names[0]})
     ]
     shares = probabilities(masked(claim))
     given = {cell.written: shares.get(cell.written, 0.0) for cell in own}
     label = max(given, key=given.__getitem__, default="")
-    own = [cell for cell in own if cell.written == label and (len(places) > 1 or keys(cell.item) <= keys(rest))]
-    if not own or says("reserve", rest) or (len(places) == 1 and label != max(shares, key=shares.__getitem__)):
+    own = [cell for cell in own if cell.written == label and (len(of) > 1 or keys(cell.item) <= keys(rest))]
+    if not own or says("reserve", rest) or (len(of) == 1 and label != max(shares, key=shares.__getitem__)):
         return None
     year = said.years[0] if said.years else max(each.year for each in own)
     now = [cell for cell in own if cell.year == year]
@@ -60,14 +60,19 @@ def meant(claim: str, said: Told, cells: Sequence[Cell]) -> tuple[Cell, bool] | 
         return None
     if _periods(rest) != _periods(now[0].line):
         return None
-    if not _foreign(rest, label) <= spoken("link", "rise", "fall") | words(now[0].around):
+    if not foreign(rest, label) <= spoken("link", "rise", "fall") | words(now[0].around):
         return None
     if now[0].states(figure):
         return now[0], True
     dated = said.years or has_cjk(claim) or says("now", claim) or len({cell.year for cell in own}) == 1
     refuted = dated and all(differs(figure, cell.quantity) for cell in (now if said.years else own))
-    sure = share >= CERTAIN and (len(places) > 1 or shares[label] >= _ASKED)
+    sure = share >= CERTAIN and (len(of) > 1 or shares[label] >= _ASKED)
     return (now[0], False) if refuted and sure else None
+
+
+def places(text: str) -> list[str]:
+    """Return the English names of the countries that a text names, by whatever name, in its order."""
+    return list(dict.fromkeys(name for each in mentions(text) if not each.guessed for name in each.names[:1]))
 
 
 def measure_of(text: str) -> str:
@@ -106,7 +111,7 @@ def _figure(claim: str) -> Quantity | None:
     return figure if figure and (figure.unit == "%" or not figure.weak) else None
 
 
-def _foreign(claim: str, label: str) -> frozenset[str]:
+def foreign(claim: str, label: str) -> frozenset[str]:
     """Return the words of a claim by which other labels are known, and this one is not."""
     said, spread = explained()
     known = said.get(label, frozenset())
