@@ -84,7 +84,7 @@ def verdict(views: Sequence[RunView]) -> Verdict:
         _least(full, tokens),
         _least(full, seconds, CLEAR_S),
         _least(full, [each.cost_usd for each in found]),
-        all((1 - clear) * max(each) <= min(each) for each, clear in ((tokens, CLEAR), (seconds, CLEAR_S))),
+        not any(clearly_more(max(each), min(each), clear) for each, clear in ((tokens, CLEAR), (seconds, CLEAR_S))),
     )
 
 
@@ -111,10 +111,15 @@ def _disputes(stated: Sequence[Compared]) -> tuple[Dispute, ...]:
     return tuple(found[:MOST])
 
 
+def clearly_more(amount: float, least: float, clear: float = CLEAR) -> bool:
+    """Return whether an amount is above the least one by this share of it; 0: by anything."""
+    return amount > least and amount - least >= clear * amount
+
+
 def _least(runs: Sequence[int], amounts: Sequence[float | None], clear: float = CLEAR) -> Less | None:
     known = [each for each in amounts if each is not None]
     if len(known) < len(amounts):
         return None
     (least, place), *others = sorted(zip(known, runs, strict=True))
-    behind = ((more, other) for more, other in others if more and (more - least) / more >= clear)
+    behind = ((more, other) for more, other in others if clearly_more(more, least, clear))
     return next((Less(place, other, (more - least) / more, more - least) for more, other in behind), None)

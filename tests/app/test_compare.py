@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from research.compare import compare, compare_saved
+from pages.parts.compare import numbers
+from research.compare import compare, compare_saved, figures
 from research.config.settings import load
 from research.events.recipe import Budget, Recipe
+from research.events.view import RunView
 from research.store.saved import Opinion
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
@@ -290,6 +292,14 @@ def test_a_run_without_citations_has_no_better_value_in_their_row(visit: Visit, 
     assert ":material/check:" not in row
     assert "****" not in row
     assert "| – |" in row
+
+
+@pytest.mark.parametrize(("amounts", "marked"), [((1_000, 950), ()), ((1_000, 800), (1,)), ((1_000, 500, 490), (1, 2))])
+def test_only_a_clear_difference_is_marked_as_better(amounts: tuple[int, ...], marked: tuple[int, ...]) -> None:
+    runs = [figures(RunView(outcome="answered", prompt_tokens=each, status="completed")) for each in amounts]
+    (tokens,) = [each for each in numbers._metrics() if each.title == "Tokens"]
+    cells = numbers._cells(tokens, runs, over=True)
+    assert tuple(place for place, cell in enumerate(cells) if numbers.BETTER in cell) == marked
 
 
 def test_an_unknown_comparison_shows_an_error(visit: Visit, home: Path) -> None:

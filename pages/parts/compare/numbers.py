@@ -14,6 +14,7 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame, tabular
 from pages.parts.shared.words import VERDICTS, count, lasted, money, times
 from research.compare import Figures, costs, figures, requests, sources
+from research.compare.run_verdict import CLEAR, CLEAR_S, clearly_more
 from research.events.view import RunView
 from research.exports.charts import headline
 from research.exports.progress import OUTCOMES
@@ -36,8 +37,8 @@ class Metric(NamedTuple):
     value: Callable[[Figures], str]
     less: Callable[[Figures], float | None] | None = None
     """The amount, if less is better."""
-    effort: bool = False
-    """Compared only between runs that answered in full."""
+    clear: float = 0.0
+    """Share by which an effort must differ to count, compared only between runs that answered in full; 0: no effort."""
 
 
 def table(columns: Sequence[Column]) -> None:
@@ -50,7 +51,10 @@ def table(columns: Sequence[Column]) -> None:
         st.markdown(tabular([t("Metric"), *(column.name for column in columns)], rows))
         if any(f"{BETTER} **" in cell for row in rows for cell in row):
             st.caption(
-                t(":green[:material/check:] marks the better value; of effort, only runs that answered in full count.")
+                t(
+                    ":green[:material/check:] marks the better value where the difference is clear; of effort, only runs "
+                    "that answered in full count."
+                )
             )
 
 
@@ -63,14 +67,16 @@ def _cells(metric: Metric, found: Sequence[Figures | None], over: bool) -> list[
     """Return the cells of a row; an empty one for a deleted run."""
     cells = [metric.value(each) if each else "" for each in found]
     amounts = [
-        metric.less(each) if metric.less and each and (each.outcome == "answered" or not metric.effort) else None
+        metric.less(each) if metric.less and each and (each.outcome == "answered" or not metric.clear) else None
         for each in found
     ]
     known = [each for each in amounts if each is not None]
-    if not over or len(known) < 2 or min(known) == max(known):
+    if not over or not known or not clearly_more(max(known), min(known), metric.clear):
         return cells
-    best = min(known)
-    return [f"{BETTER} **{cell}**" if amount == best else cell for cell, amount in zip(cells, amounts, strict=True)]
+    return [
+        cell if amount is None or clearly_more(amount, min(known), metric.clear) else f"{BETTER} **{cell}**"
+        for cell, amount in zip(cells, amounts, strict=True)
+    ]
 
 
 def _metrics() -> list[Metric]:
@@ -91,11 +97,11 @@ def _metrics() -> list[Metric]:
             lambda each: "" if each.uncited is None else f"{each.uncited:,}",
             lambda each: each.uncited,
         ),
-        Metric(t("Tokens"), lambda each: tokens(each, each.tokens), lambda each: each.tokens, True),
-        Metric(t("Cost"), lambda each: plain(money(each.cost_usd)), lambda each: each.cost_usd, True),
-        Metric(t("Time"), lambda each: lasted(each.seconds), lambda each: round(each.seconds, 1), True),
+        Metric(t("Tokens"), lambda each: tokens(each, each.tokens), lambda each: each.tokens, CLEAR),
+        Metric(t("Cost"), lambda each: plain(money(each.cost_usd)), lambda each: each.cost_usd, CLEAR),
+        Metric(t("Time"), lambda each: lasted(each.seconds), lambda each: round(each.seconds, 1), CLEAR_S),
         Metric(t("Rounds"), lambda each: f"{each.rounds:,}"),
-        Metric(t("Model calls"), lambda each: f"{each.model_calls:,}", lambda each: each.model_calls, True),
+        Metric(t("Model calls"), lambda each: f"{each.model_calls:,}", lambda each: each.model_calls, CLEAR),
         Metric(t("Tool calls"), lambda each: f"{each.tool_calls:,}"),
         Metric(t("Input tokens"), lambda each: tokens(each, each.prompt_tokens)),
         Metric(t("Output tokens"), lambda each: tokens(each, each.completion_tokens)),
