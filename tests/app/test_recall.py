@@ -20,6 +20,7 @@ from research.workbench.workbench import Workbench
 from tests.app.conftest import key
 from tests.app.test_ask import choose
 from tests.app.test_pages import press, reports, texts
+from tests.long_run import LongRun
 from tests.word_encoder import WordEncoder
 
 Visit = Callable[..., AppTest]
@@ -120,6 +121,27 @@ def test_saved_findings_are_counted_with_a_link_to_the_memory(visit: Visit, know
     assert "Save" not in [button.label for button in app.button]
     assert "keeps findings" in texts(app)
     assert not app.get_by_key("rounds").get("code")
+
+
+def test_only_the_chosen_findings_are_saved_and_can_be_taken_back(visit: Visit, home: Path) -> None:
+    bench = Workbench(load(home=home))
+    written = LongRun(bench.store, "261122-130002-abcd")
+    written.rounds(3)
+    written.finish()
+    app = visit(home, run=written.run_id)
+    choices = [each for each in app.checkbox if str(each.key).startswith("keep-")]
+    number = len(choices)
+    assert number > 2 and app.button(key="memory-keep-button").label == f"Save {number} findings"
+    choices[0].uncheck().run()
+    assert app.button(key="memory-keep-button").label == f"Save {number - 1} findings"
+    app.button(key="memory-keep-button").click().run()
+    assert not app.exception
+    assert choices[0].label.replace("\\", "") not in [each.text for each in bench.memory.entries()]
+    assert bench.memory.count() == number - 1
+    said, restore, _ = app.session_state["undo"]
+    assert said == f"Memory: {number - 1} added, 0 already there."
+    restore()
+    assert bench.memory.count() == 0
 
 
 def test_recalled_entries_appear_before_the_rounds_and_their_citations_are_marked(visit: Visit, known: Path) -> None:

@@ -48,7 +48,8 @@ def test_every_page_works_in_chinese(app: App, page: Page, zh: Words) -> None:
         page.get_by_role("button", name=zh("Export")).click()
         page.get_by_role("button", name="Markdown").click()
     assert "## 参考" in Path(download.value.path()).read_text("utf-8")
-    page.get_by_role("button", name=zh("Save")).click()
+    page.locator(".st-key-memory-keep").get_by_role("button").click()
+    page.locator(".st-key-memory-keep-button button").click()
     kept = zh("{findings} of this run in memory").partition("{findings}")[2]
     expect(page.get_by_text(kept)).to_be_visible()  # the first entry loads the encoder
 

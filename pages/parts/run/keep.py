@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 import streamlit as st
 
+from pages.parts.shared import undo
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
 from research.errors import REFUSED
 from research.events.events import Remembered
 from research.events.view import RunView
-from research.memory import Filters
+from research.exports.blocks import content, parse
+from research.memory import Entry, Filters
 from research.memory.learning import ANSWERED, supported_findings
+from research.text import clip
 from research.workbench.workbench import Workbench
+
+NAME: Final = 160
+"""Maximum characters of a finding in the choice."""
 
 
 def draw(bench: Workbench, view: RunView) -> None:
-    """Draw the button that saves; nothing if the run has saved by itself, or has nothing to save."""
+    """Draw the choice of what to save; nothing if the run has saved by itself, or has nothing to save."""
     if view.running or view.remembered is not None:
         return
     found = supported_findings(view)
     if not found:
         return
-    with st.container(key="memory-keep", width="content"):
+    with st.popover(t("Save"), icon=":material/bookmark_add:", type="tertiary", key="memory-keep"):
+        st.caption(t("Keep in memory, with quotes, for later runs:"))
+        chosen = [each for n, each in enumerate(found) if st.checkbox(_named(each), True, key=f"keep-{view.run}-{n}")]
         pressed = st.button(
-            t("Save"),
+            t("Save {findings}", findings=count(len(chosen), "finding")),
             key="memory-keep-button",
-            icon=":material/bookmark_add:",
-            type="tertiary",
-            help=t(
-                "Saves the {findings} that a source supports to memory, with quotes, for later runs.",
-                findings=count(len(found), "statement"),
-            ),
+            type="primary",
+            disabled=not chosen,
         )
     if pressed:
-        try:
-            with st.spinner(t("Saving to memory")):
-                added = bench.memory.add(found)
-        except REFUSED as error:
-            st.error(plain(spoken(error)), title=t("Nothing was saved"))
-            return
-        new = sum(each.new for each in added)
-        st.toast(
-            t("Memory: {n} added, {known} already there.", n=new, known=len(added) - new),
-            icon=":material/bookmark_added:",
-        )
+        _save(bench, chosen)
+
+
+def _named(finding: Entry) -> str:
+    return plain(clip(" ".join(content(parse(finding.text, cited=False)).split()), NAME))
+
+
+def _save(bench: Workbench, chosen: Sequence[Entry]) -> None:
+    """Save the findings, and offer to undo it."""
+    try:
+        with st.spinner(t("Saving to memory")):
+            added = bench.memory.add(chosen)
+    except REFUSED as error:
+        st.error(plain(spoken(error)), title=t("Nothing was saved"))
+        return
+    new = [each.id for each in added if each.new]
+    said = t("Memory: {n} added, {known} already there.", n=len(new), known=len(added) - len(new))
+    if new:
+        undo.offer(said, lambda: bench.memory.forget(new))
+        st.rerun()
+    st.toast(said, icon=":material/bookmark_added:")
 
 
 def kept(bench: Workbench, view: RunView) -> None:
