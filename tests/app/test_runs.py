@@ -72,8 +72,9 @@ def test_filters_can_come_from_the_url(visit: Visit, two: Path) -> None:
     for name, value in {"framework": "rewoo", "context": "window", "model": "scripted:x", "tag": "moon"}.items():
         assert questions(visit(two, "runs", **{name: value})) == ["↳ How many? (rerun)"]
     assert questions(visit(two, "runs", q="france")) == [clip(EXAMPLE_QUESTION, 64)]
-    found = visit(two, "runs", q="france").dataframe[0].value["Found"].tolist()
-    assert "France" in found[0], "it shows where the word was found"
+    found = visit(two, "runs", q="france").dataframe[0].value
+    assert "France" in found["Found"].tolist()[0], "it shows where the word was found"
+    assert list(found)[-1] == "Found", "a search moves no other column"
     assert questions(visit(two, "runs", outcome="failed")) == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import streamlit as st
 
@@ -26,6 +26,17 @@ CELL = 64
 """Most characters of a question or an excerpt in a cell, which would cut it without a sign."""
 LINKS = 25
 """Maximum number of runs listed as links."""
+COLUMNS: Final = (
+    ("Question", later("Question"), 360),
+    ("Outcome", later("Outcome"), 150),
+    ("Method", later("Method"), 190),
+    ("Model", later("Model"), 120),
+    ("When", later("When"), 110),
+    ("Took", later("Took"), 75),
+    ("Tags", later("Tags"), 120),
+    ("Found", later("In the report"), 320),
+)
+"""The columns with their headings and widths in pixels, which stay the same with and without a search."""
 QUIET = "#7a8087"
 """Colour of a question that the row above has already named."""
 AGAIN = {"fork": later("{question} (fork)"), "rerun": later("{question} (rerun)")}
@@ -89,31 +100,22 @@ def _table(bench: Workbench, rows: Sequence[RunRow], asked: Sequence[str], opene
         "Method": [titles.way(row.recipe) for row in rows],
         "Model": [titles.model(row.recipe.model) for row in rows],
     }
-    if query := filters.query():
-        columns["Found"] = [clip(found.excerpt(row, query), CELL) for row in rows]
-    if any(row.tags for row in rows):
-        columns["Tags"] = [", ".join(row.tags) for row in rows]
     columns["When"] = [ago(row.created) for row in rows]
     worked = figures.took(bench, rows)
     columns["Took"] = [lasted(worked[row.id]) if row.id in worked else "" for row in rows]
-    headings = {
-        "Question": t("Question"),
-        "Outcome": t("Outcome"),
-        "Method": t("Method"),
-        "Model": t("Model"),
-        "Found": t("In the report"),
-        "Tags": t("Tags"),
-        "When": t("When"),
-        "Took": t("Took"),
-    }
-    wide = st.column_config.TextColumn(headings["Question"], width="large")
+    # Last, because a table that is wider than the page is cut on the right.
+    if any(row.tags for row in rows):
+        columns["Tags"] = [", ".join(row.tags) for row in rows]
+    if query := filters.query():
+        columns["Found"] = [clip(found.excerpt(row, query), CELL) for row in rows]
+    headings = {name: st.column_config.TextColumn(t(title), width=width) for name, title, width in COLUMNS}
     repeats = _repeats(rows)
     tinted = frame(columns).style
     tinted = tinted.apply(lambda _: [f"color: {titles.TINTS[head.look(row)[0]]}" for row in rows], subset=["Outcome"])
     tinted = tinted.apply(lambda _: [f"color: {QUIET}" if each else "" for each in repeats], subset=["Question"])
     st.dataframe(
         tinted,
-        column_config={**headings, "Question": wide},
+        column_config=headings,
         hide_index=True,
         key=key,
         on_select=_selected,
