@@ -358,9 +358,8 @@ def test_without_a_certain_difference_the_page_says_how_many_more_questions_woul
     app = visit(home, "evaluate", evaluation="mine")
     assert not app.exception
     title, told = verdict(app)
-    assert (
-        title == ":blue[:material/balance:] Correct answers: 1 · ReAct / Full history did best, but that may be chance"
-    )
+    assert title == ":blue[:material/balance:] Correct answers: 1 · ReAct / Full history leads by 25 points"
+    assert told.startswith("Over 12 questions, a lead of this size may be chance.")
     assert "more, like these, would decide between" in told
     assert "more would decide it" in texts(app) and "a certain difference" not in texts(app)
 
@@ -369,7 +368,7 @@ def test_recipes_with_the_same_best_value_tie(visit: Visit, home: Path) -> None:
     kept(home, {"react/full": "1" * 10, "iter_research/evolving": "1" * 10, "rewoo/full": "1" * 6 + "0" * 4})
     title, _ = verdict(visit(home, "evaluate", evaluation="mine"))
     first = "1 · ReAct / Full history, 2 · IterResearch / Evolving report"
-    assert title.endswith(f"{first} tie for first, but their lead may be chance")
+    assert title.endswith(f"{first} tie for first, 40 points ahead")
 
 
 @pytest.mark.parametrize(("answers", "told"), [("1" * 3 + "0" * 7, True), ("1" * 8 + "0" * 2, False)])

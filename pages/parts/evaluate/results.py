@@ -223,7 +223,7 @@ def _words(pair: Pair, measure: str, names: Mapping[str, str]) -> str:
     if pair.figure.interval is None:
         return t("{first} and {second}: one question is not enough to compare them", first=first, second=second)
     low, high = pair.figure.interval
-    between = t("{low} to {high}", low=_by(low, measure, bare=True), high=_by(high, measure))
+    between = t("{low} to {high}", low=by(low, measure, bare=True), high=by(high, measure))
     if pair.verdict == "equal":
         said = t(
             "{first} and {second} show no certain difference over {questions} ({between})",
@@ -236,27 +236,29 @@ def _words(pair: Pair, measure: str, names: Mapping[str, str]) -> str:
             return said
         more = t("about {questions} more would decide it", questions=count(pair.more_questions, "question"))
         return f"{said} :gray[:small[{more}]]"
-    by = _by(pair.figure.mean, measure)
+    gap = by(pair.figure.mean, measure)
     if measure == "right":
         said = t(
             "{first} is {by} more accurate than {second} ({between})",
             first=first,
             second=second,
-            by=by,
+            by=gap,
             between=between,
         )
     elif measure in EFFORT:
-        said = t("{first} uses {by} more than {second} ({between})", first=first, second=second, by=by, between=between)
+        said = t(
+            "{first} uses {by} more than {second} ({between})", first=first, second=second, by=gap, between=between
+        )
     else:
         said = t(
-            "{first} scores {by} higher than {second} ({between})", first=first, second=second, by=by, between=between
+            "{first} scores {by} higher than {second} ({between})", first=first, second=second, by=gap, between=between
         )
     if pair.verdict == "real":
         return f":material/check: {said}: {t('a certain difference over {questions}', questions=questions)}"
     return f"{said}: {t('certain over {questions} by itself, but not among all pairs', questions=questions)}"
 
 
-def _by(value: float, measure: str, *, bare: bool = False) -> str:
+def by(value: float, measure: str, *, bare: bool = False) -> str:
     """Return a difference with its unit, with a sign if negative; `bare` omits the word "points"."""
     if measure in NUMBERS:
         return plain(("−" if value < 0 else "") + number(abs(value), measure))

@@ -31,7 +31,7 @@ def draw(plan: Plan, found: Evaluation, names: Mapping[str, str]) -> None:
     pairs = [pair for pair in differences if {pair.first, pair.second} <= set(means)]
     behind = {name: [pair.second for pair in pairs if pair.first == name and pair.verdict == "real"] for name in means}
     best = max(means, key=lambda name: (len(behind[name]), means[name].mean))
-    title, lines = _words(metric(measure), best, behind, means, pairs, names)
+    title, lines = _words(measure, best, behind, means, pairs, names)
     sign = ":green[:material/check_circle:]" if behind[best] else ":blue[:material/balance:]"
     with st.container(key="evaluate-verdict", gap="xsmall"):
         st.subheader(f"{sign} {title}", anchor=False)
@@ -60,22 +60,26 @@ def _words(
     names: Mapping[str, str],
 ) -> tuple[str, list[str]]:
     """Return the title and the lines below it as Markdown."""
-    recipe = plain(names[best])
+    recipe, title_of = plain(names[best]), metric(measure)
     if not behind[best]:
         if len({each.mean for each in means.values()}) == 1:
-            return t("{measure}: the recipes are equal", measure=measure), [_undecided(pairs, names)]
+            return t("{measure}: the recipes are equal", measure=title_of), [_undecided(pairs, names)]
         first = [name for name in means if means[name].mean == means[best].mean]
+        lead = results.by(
+            means[best].mean - max(each.mean for name, each in means.items() if name not in first), measure
+        )
         if len(first) > 1:
             tied = plain(t(", ").join(names[name] for name in first))
-            title = t("{measure}: {recipes} tie for first, but their lead may be chance", measure=measure, recipes=tied)
+            title = t("{measure}: {recipes} tie for first, {lead} ahead", measure=title_of, recipes=tied, lead=lead)
         else:
-            title = t("{measure}: {recipe} did best, but that may be chance", measure=measure, recipe=recipe)
-        return title, [_undecided(pairs, names)]
+            title = t("{measure}: {recipe} leads by {lead}", measure=title_of, recipe=recipe, lead=lead)
+        chance = t("Over {questions}, a lead of this size may be chance.", questions=count(means[best].n, "question"))
+        return title, [f"{chance} {_undecided(pairs, names)}"]
     others = plain(t(", ").join(names[each] for each in behind[best]))
     if any(each.mean > means[best].mean for each in means.values()):  # of recipes with other questions, or too few
-        title = t("{measure}: {recipe} is certainly better than some", measure=measure, recipe=recipe)
+        title = t("{measure}: {recipe} is certainly better than some", measure=title_of, recipe=recipe)
     else:
-        title = t("{measure}: {recipe} is ahead", measure=measure, recipe=recipe)
+        title = t("{measure}: {recipe} is ahead", measure=title_of, recipe=recipe)
     if len(behind[best]) == len(means) - 1:
         return title, [t("It is certainly better than every other recipe.")]
     said = t("It is certainly better than {recipes}.", recipes=others)
