@@ -52,6 +52,18 @@ def together(titles: Iterable[str]) -> str:
     return " ".join(shared or steps[0])
 
 
+def unplaced(text: str, titles: Iterable[str]) -> str:
+    """Return a text in which each of these titles stands for the whole document.
+
+    >>> unplaced("What does report.pdf › page 3 cost?", ["report.pdf › page 3"])
+    'What does report.pdf cost?'
+    """
+    for title in sorted(set(titles), key=len, reverse=True):
+        if (name := _STEP.split(title)[0]) and name != title:
+            text = text.replace(title, name)
+    return text
+
+
 def within(head: str, title: str) -> str:
     """Return the place in a title that is not in the document's own title: `page 3`; empty if none."""
     steps = _STEP.split(head)

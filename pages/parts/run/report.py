@@ -19,6 +19,7 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import agent_name, count
 from research.compare.diff import Block, blocks, changes
+from research.events.quotations import unplaced
 from research.events.rounds import RoundView
 from research.events.view import RunView, without_quotes
 from research.exports.charts import headline
@@ -47,6 +48,8 @@ BEFORE = 2_000
 UNFINISHED = ("failed", "stopped", "tool_errors", "no_evidence")
 """Outcomes whose report only lists what was seen, so its first words are not an answer."""
 
+_HEADING = re.compile(r"^#.*$", re.MULTILINE)
+
 
 def draw(view: RunView, kept: Container[str] = ()) -> None:
     """Draw the report of a run at the shown round, with what changed in that round, and its sources.
@@ -60,7 +63,7 @@ def draw(view: RunView, kept: Container[str] = ()) -> None:
         return
     cut = _shown(view.report)
     whole = by_first_use(replace(view, report=cut))
-    shown = replace(whole, report=without_quotes(whole))
+    shown = _readable(whole)
     laid_out = [Block(_unrepeated(view, shown.report))] if finished else _with_changes(view)
     _head(view, laid_out, finished)
     _statements(shown, laid_out, f"report-{view.run}", whole=len(cut) >= len(view.report))
@@ -79,12 +82,24 @@ def answer(view: RunView) -> None:
         with st.container(key="short-answer"):
             st.markdown(plain(headline(view)))
     if parts := missing(view):
-        lines = [f"- {plain(clip(part.text, PART))} :gray[:small[{plain(clip(part.reason, PART))}]]" for part in parts]
+        asked = [clip(unplaced(part.text, _titles(view)), PART) for part in parts]
+        why = [clip(part.reason, PART) for part in parts]
+        lines = [f"- {plain(text)} :gray[:small[{plain(reason)}]]" for text, reason in zip(asked, why, strict=True)]
         st.warning(
             "\n".join(lines[:GONE]),
             title=t("Not found") if len(view.parts) == 1 else t("These parts of the question were not found"),
             icon=":material/search_off:",
         )
+
+
+def _readable(view: RunView) -> RunView:
+    """Return a view whose report leaves out the quotes that its sources show, and the pages of documents in headings."""
+    text = _HEADING.sub(lambda heading: unplaced(heading[0], _titles(view)), without_quotes(view))
+    return replace(view, report=text)
+
+
+def _titles(view: RunView) -> list[str]:
+    return [passage.title for passages in view.sources.values() for passage in passages]
 
 
 def _unrepeated(view: RunView, text: str) -> str:
@@ -100,7 +115,7 @@ def words(view: RunView, key: str) -> None:
     """Draw the report without sections that only quote its sources, as its marks do; `key` prefixes its element keys."""
     cut = _shown(view.report)
     whole = by_first_use(replace(view, report=cut))
-    shown = replace(whole, report=without_quotes(whole))
+    shown = _readable(whole)
     _statements(shown, [Block(shown.report)], key, whole=len(cut) >= len(view.report))
 
 
