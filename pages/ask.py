@@ -89,7 +89,8 @@ except REFUSED as error:
     elif not error_shown:
         summary.markdown(f":red[:material/error: {plain(spoken(error))}]")
     with summary:
-        models.instead(bench, chosen["model"] or bench.settings.model)
+        kept_here = isinstance(error, MustChoose) and bool(error.said)
+        models.instead(bench, chosen["model"] or bench.settings.model, near=kept_here)
 else:
     recipe_line.caption(choices.line(recipe, chosen["tools"]))
     if missing := choices.lacking(recipe, chosen["mcp"]):

@@ -15,7 +15,7 @@ from pathlib import Path
 from babel.messages import Catalog
 from babel.messages.pofile import read_po, write_po
 
-from pages.parts.shared.language import DEFINITE
+from pages.parts.shared.language import DEFINITE, without_command
 from research import defaults, plugins
 from research.defaults import AUDIT
 from research.events.recipe import model_title
@@ -39,6 +39,9 @@ INSERTED = (
     "the key of endpoint {name}",
     "the address of endpoint {name}",
     "{error} (trying again in {n} s)",
+    "{name} cannot be reached: check that its server runs",
+    "{name} cannot be reached: check that its server runs, and that {setting} is correct",
+    "{cause}, or search the library instead",
 )
 """What functions insert into errors, or add to them."""
 SPOKEN = (
@@ -71,7 +74,7 @@ def messages() -> Iterator[tuple[str, str]]:
             yield text, str(path.relative_to(ROOT))
     for path in sorted(path for pattern in SPOKEN for path in (ROOT / "research").glob(pattern)):
         for text in _errors(path):
-            yield text, str(path.relative_to(ROOT))
+            yield without_command(text), str(path.relative_to(ROOT))
     for text in INSERTED:
         yield text, "research/config/settings.py"
     for code in (errno.ENOENT, errno.EACCES, errno.EISDIR, errno.ENOTDIR, errno.ENOSPC, errno.ECONNREFUSED):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import re
+import socket
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -200,6 +202,24 @@ def transport_to(
     from research._util.network import vetted_transport
 
     return vetted_transport(allow_hosts, limits or httpx2.Limits(), ssl_context())
+
+
+def offline(error: BaseException) -> bool:
+    """Return whether a connection failed as all do without the internet: no name service, no route or no answer.
+
+    False for one through a proxy, which has causes of its own.
+    """
+    import httpx2
+
+    if isinstance(error.__cause__, httpx2.TransportError):
+        return False
+    below: BaseException | None = error
+    while below is not None:
+        no_route = isinstance(below, OSError) and below.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
+        if no_route or isinstance(below, socket.gaierror | httpx2.ConnectTimeout):
+            return True
+        below = below.__cause__ or below.__context__
+    return False
 
 
 def cause(error: BaseException) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import connections
-from research._util.http import retry_after
+from research._util.http import is_nearby, retry_after
 from research.errors import ProviderError
 from research.models.endpoint import Endpoint
 from research.text import clip
@@ -81,6 +81,16 @@ def lost(error: BaseException, endpoint: Endpoint, url: str, begun: float | None
     import httpx2
 
     host = urlsplit(url).netloc
+    if connections.offline(error) and not is_nearby(url):
+        if not endpoint.base_url:  # the service's own address is right
+            return ProviderError(
+                f"no answer from {host}: check that this machine is connected to the internet", retryable=True
+            )
+        return ProviderError(
+            f"no answer from {host}: check that this machine is connected to the internet, and that {endpoint.url_name} "
+            "is correct",
+            retryable=True,
+        )
     if isinstance(error, httpx2.TimeoutException):
         return connections.late(host, error, endpoint.name)
     why, at_work = connections.cause(error), begun is not None and connections.may_go_on(begun)

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from research._util import cancel, decoding, egress
-from research._util.connections import refusal, routes
+from research._util.connections import offline, refusal, routes
 from research._util.http import base_url, check_key, retry_after
 from research._util.redaction import key_pattern, redact_in_logs
 from research.errors import ToolError
@@ -163,7 +163,7 @@ class Remote:
         except httpx2.ConnectError as error:
             if why := refusal(error):
                 raise AttemptError(f"{self.name} cannot be used: {why}; change {self._url_setting}") from error
-            raise unreachable(self.name, f" and check {self._url_setting}" if self._url_setting else "") from error
+            raise unreachable(self.name, self._url_setting, offline=offline(error)) from error
         except httpx2.RequestError as error:
             why = self.mask(str(error)) or type(error).__name__
             raise AttemptError(f"the connection to {self.name} was lost ({why})", retry=True) from error

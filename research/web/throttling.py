@@ -61,11 +61,14 @@ class AttemptError(Exception):
         """Seconds to pause the service, without another attempt."""
 
 
-def unreachable(name: str, hint: str = "") -> AttemptError:
-    """Return the error for an unreachable service."""
-    return AttemptError(
-        f"{name} cannot be reached: this machine seems to have no network; connect it{hint}, or search the library instead"
-    )
+def unreachable(name: str, setting: str = "", *, offline: bool) -> AttemptError:
+    """Return the error for a service that does not answer; `setting` names its address, `offline` as in `connections`."""
+    right = f", and that {setting} is correct" if setting else ""
+    if offline:
+        cause = f"no answer from {name}: check that this machine is connected to the internet{right}"
+    else:
+        cause = f"{name} cannot be reached: check that its server runs{right}"
+    return AttemptError(f"{cause}, or search the library instead")
 
 
 class RateLimit:

@@ -77,12 +77,12 @@ def unknown(settings: Settings, name: str) -> str:
     if preset := named_endpoints.presets().get(name):
         add = "add it on the Settings page"
         if not settings.user:
-            add = f"`python -m research endpoints add {name}{' --key -' if preset.key_variable else ''}` adds it"
-            add = f"set {preset.trigger}, or {add}" if preset.trigger else add
+            add += f", set {preset.trigger}" if preset.trigger else ""
+            add += f", or `python -m research endpoints add {name}{' --key -' if preset.key_variable else ''}` adds it"
         return f"endpoint {name!r} ({preset.title}) is not set up: {add}"
     return (
-        f"unknown model provider or endpoint {name!r}; known: {', '.join(names(settings))}; "
-        f"`python -m research endpoints add NAME URL` adds one"
+        f"unknown model provider or endpoint {name!r}; known: {', '.join(names(settings))}; add "
+        "one on the Settings page, or with `python -m research endpoints add NAME URL`"
     )
 
 

@@ -79,12 +79,13 @@ def test_a_rejected_key_shows_the_reason_but_not_the_key(visit: Visit, home: Pat
         app = tried(visit(home, "settings").button(key="test-openai").click().run())
     assert "Not working" in row(app, "openai")
     assert "refused the key (401)" in row(app, "openai")
+    assert app.button(key="test-openai").label == "Try again"
     assert "Key saved here" in row(app, "openai")
     assert KEY not in said(app)
 
 
 def test_an_entered_key_is_tested_used_at_once_and_not_kept_in_the_session(visit: Visit, home: Path) -> None:
-    with FakeOpenAI(key=KEY) as server:
+    with FakeOpenAI(key=KEY, models=("fake", "other")) as server:
         app = visit(home, "settings")
         app.button(key="change-openai").click().run()
         app.text_input(key="enter-openai_api_key").set_value(KEY)
@@ -92,7 +93,11 @@ def test_an_entered_key_is_tested_used_at_once_and_not_kept_in_the_session(visit
         app = tried(next(button for button in app.button if button.label == "Save and test").click().run())
         assert not app.exception
         assert "Works" in row(app, "openai")
-        assert "Choose its models" in row(app, "openai")
+        assert app.selectbox(key="listed-openai").options == ["fake", "other"]
+        app.selectbox(key="listed-openai").select("openai:other").run()
+        app.button(key="use-listed-openai").click().run()
+        assert load(home=home).model == "openai:other"
+        assert app.button(key="use-listed-openai").disabled
         assert "fake (OpenAI)" in visit(home).selectbox(key=key(visit(home), "model")).options
         assert "change" not in app.session_state
         bench = open_home.bench()

@@ -36,6 +36,7 @@ def test_the_page_asks_once_whether_a_cloud_model_may_get_documents(visit: Visit
     app.button(key="egress-private").click().run()
     assert (list(app.warning), leaving.answered(bench.store)) == ([], "private")
     assert [each.value for each in app.info if "notes" in each.value]
+    assert "instead-extractive" in [each.key for each in app.button], "a model of this machine is one click away"
     app.button(key="egress-open").click().run()
     assert not app.exception
     assert not [each for each in (*app.warning, *app.info) if "notes" in each.value]

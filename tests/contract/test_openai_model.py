@@ -43,6 +43,17 @@ def failure(script: Script, request: Request = ASK, **options: Any) -> ProviderE
     return caught.value
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_a_missing_network_is_told_apart_from_a_server_that_is_off(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeOpenAI([]) as server:
+        off = server.base_url
+    model = openai_model("fake", base_url="https://no-such-host.invalid/v1" if own else off)
+    with pytest.raises(ProviderError) as caught:
+        list(model.stream(ASK))
+    wanted = "no answer from no-such-host.invalid: check that this machine is connected to the internet, and that"
+    assert caught.value.retryable and str(caught.value).startswith(wanted if own else f"cannot reach {off}")
+
+
 def fragment(index: int | None = None, id: str | None = None, name: str | None = None, arguments: Any = None) -> Any:
     given = {"index": index, "id": id, "function": {"name": name, "arguments": arguments}}
     return {"tool_calls": [{key: value for key, value in given.items() if value is not None}]}

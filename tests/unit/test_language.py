@@ -119,6 +119,16 @@ def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypat
     assert cite.reason_text(replace(found, reasons=(foreign,))) == "", "an imported run"
 
 
+@pytest.mark.parametrize("name", ["groq:llama", "nonsense:x"])
+def test_a_page_names_no_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    monkeypatch.setattr(language, "current", lambda: "en")
+    with pytest.raises(ConfigError, match=r"`python -m research endpoints add") as error:
+        Workbench(load(home=tmp_path)).model(name)
+    said = language.spoken(error.value)
+    assert "python" not in said and "on the Settings page" in said
+    assert language.spoken("unknown run 'x'; `python -m research runs` lists the saved ones") == "Unknown run 'x'"
+
+
 OLD = Citation(3, "It is so.", "unverified", reason="the source does not state 5 km", by="rules")
 
 

@@ -137,7 +137,7 @@ def live(bench: Workbench, row: RunRow, view: RunView, now: float) -> None:
         )
     if row.status == "queued" and now - row.heartbeat > ALONE_S:
         st.info(
-            t("No worker has started this run yet. Start a worker with `python -m research worker`."),
+            t("No worker has started this run yet. Whoever runs this server has to start one."),
             icon=":material/hourglass_empty:",
         )
     if why := bench.engine.blocked(row.id):

@@ -119,6 +119,8 @@ def _row(bench: Workbench, each: Listed, last: Trial | None) -> None:
             if newest and not asking:
                 said = _result(last) if last and last.at == newest.time else spoken(newest.check.text)
                 st.markdown(f"{plain(said)}  \n:gray[{t('Tested {when}', when=ago(newest.time))}]")
+                if newest.check.state == "ok":
+                    models.choose(bench, name)
         with buttons:
             _test_button(bench, each, last)
             if each.origin == "saved" and not saved_endpoints.why_locked(bench.settings, name):

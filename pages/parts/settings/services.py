@@ -96,15 +96,13 @@ def draw(bench: Workbench, service: Service) -> None:
                 trials.asking(service.id, t(service.title))
             elif found:
                 st.markdown(plain(spoken(found.text)))
-                if found.models:
-                    st.caption(
-                        t("Choose its models on the page Ask, under Customize, or for all new runs under Defaults.")
-                    )
                 if last is not None:
                     st.caption(t("Tested {when}", when=ago(last.time)))
+                if found.state == "ok":
+                    models.choose(bench, service.id)
         if service.work:
             buttons.button(
-                t("Test"),
+                t("Try again") if found and found.state == "broken" else t("Test"),
                 key=f"test-{service.id}",
                 icon=":material/cable:",
                 disabled=not ready,

@@ -51,6 +51,8 @@ def t(text: str, **values: object) -> str:
     return found.format(**values) if values else found
 
 
+_COMMAND: Final = re.compile(r"[;,](?: \w+:?)* `?python -m research .*$", re.DOTALL)
+"""The end of an error that names the command which helps; on a page, buttons do."""
 _WORD_FIRST = re.compile(r"^[a-z](?=[a-z]*[ ,;])")
 
 
@@ -59,8 +61,13 @@ def spoken(message: object) -> str:
 
     What the catalogue lacks stays in English; a name at its beginning, such as `openai:x`, stays as it is.
     """
-    text = _spoken(" ".join(str(message).split()), current())
+    text = _spoken(without_command(" ".join(str(message).split())), current())
     return _WORD_FIRST.sub(lambda first: first[0].upper(), text)
+
+
+def without_command(text: str) -> str:
+    """Return an error of `research` without the command that it ends with."""
+    return _COMMAND.sub("", text)
 
 
 def _spoken(text: str, language: str) -> str:

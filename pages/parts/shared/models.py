@@ -14,6 +14,7 @@ from pages.parts.shared import form_state, titles
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain, prose
 from research import defaults
+from research.config import saved_settings
 from research.config.named_endpoints import BY_SETTINGS
 from research.errors import REFUSED
 from research.events.recipe import ROLES, provider_of
@@ -97,14 +98,18 @@ def usable(bench: Workbench, *others: str) -> list[str]:
     return [*names, defaults.OFFLINE]
 
 
-def instead(bench: Workbench, name: str) -> None:
-    """Offer models that can be used in place of one that cannot; nothing if it can."""
-    if _opens(bench, name):
+def instead(bench: Workbench, name: str, *, near: bool = False) -> None:
+    """Offer models that can be used in place of one that cannot; nothing if it can.
+
+    `near`: in place of one that may not get the user's documents, which stay on this machine.
+    """
+    if _opens(bench, name) and not near:
         return
+    ready = [each for each in usable(bench) if not near or endpoint_registry.near(bench.settings, each)]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="instead"):
         meant(bench, name, lambda each: form_state.fill({"model": each}))
         st.caption(t("Ready to use:"), width="content")
-        for each in usable(bench)[:INSTEAD]:
+        for each in ready[:INSTEAD]:
             st.button(
                 plain(titles.model(each)), key=f"instead-{each}", on_click=form_state.fill, args=({"model": each},)
             )
@@ -143,6 +148,44 @@ def listed(bench: Workbench, name: str, *, ask: bool = False) -> Check:
     if check.models:
         found(bench, name.partition(":")[0], check.models)
     return check
+
+
+def use(bench: Workbench, name: str) -> None:
+    """Choose a model for new runs, and for the question that is being written."""
+    try:
+        if not saved_settings.why_locked(bench.settings, "model"):
+            saved_settings.save(bench.settings, model=name)
+            bench.reload()
+    except REFUSED as error:
+        st.toast(plain(spoken(error)), icon=":material/info:")
+        return
+    form_state.fill({"model": name})
+    st.toast(t("New runs use {model}.", model=plain(name)), icon=":material/check:")
+
+
+def choose(bench: Workbench, endpoint: str) -> None:
+    """Draw the models that are known of an endpoint, and the button that uses one; nothing if none is."""
+    listed = [name for name in offered(bench) if name.startswith(f"{endpoint}:")]
+    if not listed:
+        return
+    now = bench.settings.model
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        chosen = st.selectbox(
+            t("Model"),
+            listed,
+            listed.index(now) if now in listed else 0,
+            key=f"listed-{endpoint}",
+            format_func=lambda name: name.partition(":")[2],
+        )
+        st.button(
+            t("In use") if chosen == now else t("Use this model"),
+            key=f"use-listed-{endpoint}",
+            icon=":material/check:",
+            disabled=chosen == now,
+            on_click=use,
+            args=(bench, chosen),
+            help=t("Chooses it for new runs."),
+        )
 
 
 def found(bench: Workbench, endpoint: str, models: Iterable[str]) -> None:

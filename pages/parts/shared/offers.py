@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared import form_state, home, models
+from pages.parts.shared import home, models
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
-from research.config import saved_settings
 from research.errors import REFUSED
 from research.workbench import detect
 from research.workbench.detect import Detection, Server
@@ -78,16 +77,11 @@ def _offer(bench: Workbench, server: Server) -> None:
 
 
 def _use(bench: Workbench, server: Server) -> None:
-    name = f"{server.name}:{server.model}"
     try:
         detect.accept(bench, server)
         bench.reload()
-        if not saved_settings.why_locked(bench.settings, "model"):
-            saved_settings.save(bench.settings, model=name)
-            bench.reload()
     except REFUSED as error:
         st.toast(plain(spoken(error)), icon=":material/info:")
         return
     models.found(bench, server.name, server.models)
-    form_state.fill({"model": name})
-    st.toast(t("New runs use {model}.", model=plain(name)), icon=":material/check:")
+    models.use(bench, f"{server.name}:{server.model}")

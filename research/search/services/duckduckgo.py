@@ -96,7 +96,7 @@ class DuckDuckGo(web.Service):
                 if len(body) > MAX_BYTES:
                     raise AttemptError(f"duckduckgo sent a page larger than {MAX_BYTES / 1e6:g} MB; use other sources")
         except (primp.ConnectError, primp.DNSError) as error:
-            raise unreachable("duckduckgo") from error
+            raise unreachable("duckduckgo", offline=isinstance(error, primp.DNSError)) from error
         except primp.TimeoutError as error:
             raise AttemptError("duckduckgo timed out", retry=True) from error
         except primp.PrimpError as error:
