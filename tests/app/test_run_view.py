@@ -578,14 +578,15 @@ def test_a_web_source_links_the_copy_of_it_that_is_kept(visit: Visit, home: Path
     assert parameters["quote"][0] in LINES
 
 
-def test_a_heading_names_a_document_without_its_page(visit: Visit, home: Path) -> None:
+def test_a_question_in_a_report_names_a_document_without_its_page(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(2)
     minutes = Source(3, "library://notes/minutes.pdf", "minutes.pdf › page 1", "The bridge costs 3 million euros.")
     run.add([ToolFinished(observation=Observation("main-2-1", "search", LINES, sources=(minutes,)))])
-    run.finish("## What will minutes.pdf › page 1 cost?\n\nThe bridge costs 3 million euros [3].", ())
+    asked = "What will minutes.pdf › page 1 cost?"
+    run.finish(f"## {asked}\n\nThe bridge costs 3 million euros [3].\n\nUnderstood as: {asked}", ())
     (report,) = reports(visit(home, run=LONG))
-    assert "What will minutes.pdf cost?" in report_text(report)
+    assert report_text(report).count("What will minutes.pdf cost?") == 2
 
 
 def test_a_quote_stands_once_with_its_source_and_not_in_the_report_too(visit: Visit, answered: Path) -> None:

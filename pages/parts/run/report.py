@@ -48,7 +48,7 @@ BEFORE = 2_000
 UNFINISHED = ("failed", "stopped", "tool_errors", "no_evidence")
 """Outcomes whose report only lists what was seen, so its first words are not an answer."""
 
-_HEADING = re.compile(r"^#.*$", re.MULTILINE)
+_UNCITED = re.compile(r"^(?!.*\[\d).*$", re.MULTILINE)
 
 
 def draw(view: RunView, kept: Container[str] = ()) -> None:
@@ -93,8 +93,8 @@ def answer(view: RunView) -> None:
 
 
 def _readable(view: RunView) -> RunView:
-    """Return a view whose report leaves out the quotes that its sources show, and the pages of documents in headings."""
-    text = _HEADING.sub(lambda heading: unplaced(heading[0], _titles(view)), without_quotes(view))
+    """Return a view whose report leaves out the quotes that its sources show, and pages of documents where it cites none."""
+    text = _UNCITED.sub(lambda line: unplaced(line[0], _titles(view)), without_quotes(view))
     return replace(view, report=text)
 
 
