@@ -18,18 +18,16 @@ FOUND = 25
 opened = address.named("entry", t("The address names no memory entry."), t("All entries"))
 st.title(t("Memory"), anchor=False)
 top = st.container(key="memory-top", horizontal=True, vertical_alignment="center")
-with top:
-    filters.search()
 bench = home.bench()
 try:
     memory = bench.memory
 except REFUSED as error:
     st.error(plain(spoken(error)), title=t("Memory can't be opened"))
     st.stop()
-wanted, query = filters.filters(), filters.query()
 total = memory.count()
 with top:
     if total:
+        filters.search()
         filters.draw(bench)
     files.draw(bench)
     if total and not memory.other_encoder:
@@ -50,6 +48,7 @@ if not total:
         note.form(bench, "memory-first", primary=True)
     st.stop()
 
+wanted, query = filters.filters(), filters.query()
 if memory.other_encoder:
     renewal.draw(bench)
     if opened:

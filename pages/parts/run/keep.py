@@ -20,6 +20,7 @@ from research.memory.learning import ANSWERED, supported_findings
 from research.text import clip
 from research.workbench.workbench import Workbench
 
+_TURN: Final = "keep-turn"
 NAME: Final = 160
 """Maximum characters of a finding in the choice."""
 
@@ -31,7 +32,11 @@ def draw(bench: Workbench, view: RunView) -> None:
     found = supported_findings(view)
     if not found:
         return
-    with st.popover(t("Save"), icon=":material/bookmark_add:", type="tertiary", key="memory-keep"):
+    turn = st.session_state.get(_TURN, 0)  # a new key closes the choice once it is saved
+    with (
+        st.container(key="memory-keep", width="content"),
+        st.popover(t("Save"), icon=":material/bookmark_add:", type="tertiary", key=f"keep-{turn}"),
+    ):
         st.caption(t("Keep in memory, with quotes, for later runs:"))
         chosen = [each for n, each in enumerate(found) if st.checkbox(_named(each), True, key=f"keep-{view.run}-{n}")]
         pressed = st.button(
@@ -58,10 +63,12 @@ def _save(bench: Workbench, chosen: Sequence[Entry]) -> None:
         return
     new = [each.id for each in added if each.new]
     said = t("Memory: {n} added, {known} already there.", n=len(new), known=len(added) - len(new))
+    st.session_state[_TURN] = st.session_state.get(_TURN, 0) + 1
     if new:
         undo.offer(said, lambda: bench.memory.forget(new))
-        st.rerun()
-    st.toast(said, icon=":material/bookmark_added:")
+    else:
+        st.toast(said, icon=":material/bookmark_added:")
+    st.rerun()
 
 
 def kept(bench: Workbench, view: RunView) -> None:
