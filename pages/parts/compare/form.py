@@ -38,7 +38,8 @@ class Asked(Struct, frozen=True):
 def box() -> Asked:
     """Draw the question box and its button."""
     st.session_state.setdefault(BOX, st.query_params.get("question") or st.session_state.get("question") or "")
-    with st.form("compare", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+    row = st.form("compare", border=False).container(horizontal=True, vertical_alignment="bottom", key="compare-box")
+    with row:
         question = st.text_area(
             t("Question"),
             key=BOX,
