@@ -27,7 +27,7 @@ CELL = 64
 LINKS = 25
 """Maximum number of runs listed as links."""
 COLUMNS: Final = (
-    ("Question", later("Question"), 360),
+    ("Question", later("Question"), 400),
     ("Outcome", later("Outcome"), 150),
     ("Method", later("Method"), 190),
     ("Model", later("Model"), 120),
