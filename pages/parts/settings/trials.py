@@ -24,6 +24,7 @@ from research.workbench.workbench import Workbench
 LOOK_EVERY_S: Final = 0.5
 RESULTS: Final = (
     later("answers"),
+    later("{n} models, e.g. {names}"),
     later("{encoder}, {n} dimensions"),
     later("Monty, no numpy and no plots: {why}"),
     later("CPython with numpy and matplotlib, sealed: no files, network or processes"),
