@@ -125,22 +125,12 @@ class _Trial:
         names = {n: (clip(each.name, 300), clip(each.url, 2_000)) for n in used for each in [report.sources[n - 1]]}
         self.sources = {n: AuditedSource(n, *each, cited=self._cited[n]) for n, each in names.items()}
         with speaking(run.language):
-            self.notes = tuple(self._notes(len(self._all), len(used) - len(self.wanted)))
+            self.notes = tuple(_notes(report, given, over=len(used) - len(self.wanted), most=len(self.wanted)))
 
     def record(self) -> Record:
         """Return what was found."""
         found = list(self.statements.values())
         return Record(self.given.title, found, list(self.sources.values()), self.miscounts, self.notes)
-
-    def _notes(self, found: int, over: int) -> Iterable[str]:
-        if found > MOST_STATEMENTS:
-            yield say("{number} statements are checked; the report has {all}", number=MOST_STATEMENTS, all=found)
-        if over:
-            yield say("{number} sources were not looked for: at most {most} are", number=over, most=len(self.wanted))
-        if self.report.dropped:
-            yield say("{number} citations name more sources than can be numbered", number=self.report.dropped)
-        if self.report.listed and not self.given.again:
-            yield say("{number} entries of the reference list are cited nowhere", number=self.report.listed)
 
     def open(self) -> Steps[None]:
         """Emit the findings known before reading."""
@@ -353,6 +343,18 @@ class _Trial:
         parts = {n: [each for each in seen if each.n == n] for n in beside[:_BESIDE]}
         alone = {n: check_claim(found.text, part, self._offline)[0] for n, part in parts.items()}
         return replace(found, opinions=opinions(self.sources, statement.numbers, alone))
+
+
+def _notes(report: Report, given: Given, *, over: int, most: int) -> Iterable[str]:
+    """Yield what a check leaves out, in the language that is spoken."""
+    if (found := len(report.statements)) > MOST_STATEMENTS:
+        yield say("{number} statements are checked; the report has {all}", number=MOST_STATEMENTS, all=found)
+    if over:
+        yield say("{number} sources were not looked for: at most {most} are", number=over, most=most)
+    if report.dropped:
+        yield say("{number} citations name more sources than can be numbered", number=report.dropped)
+    if report.listed and not given.again:
+        yield say("{number} entries of the reference list are cited nowhere", number=report.listed)
 
 
 def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int]) -> Statement:
