@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from research._util.said import say, spoken
-from research.auditing.trial import NEARNESS, STATES, VERDICTS, score, to_fix
+from research.auditing.trial import NEARNESS, OTHER, STATES, VERDICTS, score, to_fix
 from research.events.audit_findings import (
     FAILS,
     HOLDS,
@@ -98,10 +98,10 @@ class Record(Struct, frozen=True):
             for each in self.miscounts
         ]
         uncited = sum(bool(each.found) for each in self.statements)
-        alike, other = (sum(each.near == near for each in self.statements) for near in NEARNESS)
+        alike, other = (sum(each.near in kinds for each in self.statements) for kinds in (("alike",), OTHER))
         parts = [
             say(
-                "Of the undecided, nearly the same in your sources: {alike}; another figure there: {other}.",
+                "Of the undecided, nearly the same in your sources: {alike}; another figure or name there: {other}.",
                 alike=alike,
                 other=other,
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isclose, sqrt
-from typing import Literal
 
 from msgspec.structs import replace
 
@@ -15,7 +14,7 @@ from research.citations import without_marks
 from research.citations.closest import closest
 from research.citations.labelled import label_of, told
 from research.citations.language import says
-from research.citations.marks import Statement
+from research.citations.marks import Statement, named
 from research.citations.reasons import told as why
 from research.events.audit_findings import (
     FAILS,
@@ -24,12 +23,13 @@ from research.events.audit_findings import (
     AuditedSource,
     AuditedStatement,
     LinkState,
+    Nearness,
     Opinion,
     Score,
     TrialVerdict,
 )
 from research.quantities import Quantity, quantities
-from research.text import clip, line_tokens
+from research.text import clip, content_tokens, line_tokens
 from research.types import Citation
 
 VERDICTS: Mapping[TrialVerdict, str] = {
@@ -57,8 +57,14 @@ STATES: Mapping[LinkState, str] = {
     "not_asked": "not looked for",
 }
 """The words for verdicts and for the states of links; `say` translates them."""
-NEARNESS = {"alike": "nearly the same in your sources", "figure": "another figure in your sources"}
+NEARNESS = {
+    "alike": "nearly the same in your sources",
+    "figure": "another figure in your sources",
+    "name": "another name in your sources",
+}
 """The words for an open statement that is shown beside such a passage."""
+OTHER = ("figure", "name")
+"""Of these, those that say something else."""
 QUOTED = 600
 _NEAR, _ALIKE = 0.25, 0.5
 """Share of the words of a statement, the rare ones counting more, that a passage shown beside it has at least, and from which
@@ -106,23 +112,33 @@ def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -
     title, passage, share = closest(goal, near)
     if share < _NEAR or not line_tokens(goal) & line_tokens(passage):
         return found
-    compared = _nearness(found.text, passage) if share >= _ALIKE and not label_of(passage) else ""
-    named = {"title": title, "passage": clip(passage, QUOTED)}
+    compared = _nearness(found.text, title, passage) if share >= _ALIKE and not label_of(passage) else ""
+    quoted = {"title": title, "passage": clip(passage, QUOTED)}
     if compared:
-        return replace(found, reason=say("“{title}”: “{passage}”", **named), near=compared)
-    said = say("closest passage in your sources, from “{title}”: “{passage}”", **named)
+        return replace(found, reason=say("“{title}”: “{passage}”", **quoted), near=compared)
+    said = say("closest passage in your sources, from “{title}”: “{passage}”", **quoted)
     return replace(found, reason=say("; ").join(filter(None, [found.reason, said])))
 
 
-def _nearness(text: str, passage: str) -> Literal["", "alike", "figure"]:
-    """Return whether a passage with the words of a statement has its figures, too, or another of the same kind."""
+def _nearness(text: str, title: str, passage: str) -> Nearness:
+    """Return whether a passage with the words of a statement has its names and figures, too, or others of the same kind."""
     if says("not", text) != says("not", passage):
         return ""
     own, others = ({_kind_and_value(each) for each in quantities(of)} for of in (text, passage))
-    if own <= others:
+    if not own <= others:
+        kinds = {kind for kind, _ in own - others}
+        return "figure" if any(kind in kinds for kind, _ in others - own) else ""
+    if not _names_missing(text, f"{title} {passage}"):
         return "alike"
-    kinds = {kind for kind, _ in own - others}
-    return "figure" if any(kind in kinds for kind, _ in others - own) else ""
+    return "name" if _names_missing(passage, text) else ""
+
+
+def _names_missing(text: str, other: str) -> set[str]:
+    """Return the words of names in a text, apart from the word that begins it, which another text does not have."""
+    said = other.casefold()
+    return {
+        name for name in named(text.partition(" ")[2] or text) if content_tokens(name) and name.casefold() not in said
+    }
 
 
 def _kind_and_value(figure: Quantity) -> tuple[tuple[str, str], str | float]:
@@ -214,6 +230,6 @@ def to_fix(
         for each in statements
         if each.verdict in FAILS
         or (each.verdict == "not_checkable" and broken & set(each.sources))
-        or each.near == "figure"
+        or each.near in OTHER
     ]
     return sorted(wrong, key=lambda each: (each.near != "", _WORST.index(each.verdict), each.n))[:most]

@@ -38,6 +38,10 @@ FAILS: tuple[TrialVerdict, ...] = ("contradicted", "unsupported", "partial")
 OPEN: tuple[TrialVerdict, ...] = ("unverified", "not_checkable", "no_source")
 
 
+Nearness = Literal["", "alike", "figure", "name"]
+"""A passage says nearly the same as a statement, or that with another figure or name."""
+
+
 class Given(Struct, frozen=True, omit_defaults=True):
     """A report that the user wants checked."""
 
@@ -102,8 +106,8 @@ class AuditedStatement(Struct, frozen=True, omit_defaults=True):
     """What each source says, if they differ."""
     found: int = 0
     """The source found for it in the run's report, if it cites none; else 0."""
-    near: Literal["", "alike", "figure"] = ""
-    """How the passage in the reason of an open statement compares: it says nearly the same, or that with another figure."""
+    near: Nearness = ""
+    """How the passage in the reason of an open statement compares."""
 
 
 class Miscount(Struct, frozen=True):

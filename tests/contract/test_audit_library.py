@@ -207,6 +207,7 @@ def test_a_statement_is_looked_for_in_words_that_a_person_would_type(
         ("The standard warranty of all Veldra pumps lasts 48 months.", "figure", 1),
         ("The standard warranty of Veldra pumps is not 36 months.", "", 0),
         ("A medical note is needed from the third day.", "figure", 1),
+        ("The standard warranty for all Kestrel pumps is 36 months.", "name", 1),
         ("Leave is granted by the head of the team.", "", 0),
     ],
 )

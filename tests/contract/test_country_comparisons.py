@@ -23,6 +23,8 @@ pytestmark = pytest.mark.examples(3)
         ("Top five holders of proven coal reserves, in order?", "| 5 | India | 127.727 billion metric tons"),
         ("How many countries in Africa have more than 50 million people?", "**9** countries in Africa"),
         ("What is the average life expectancy in Asia?", "is **75.15 years**"),
+        ("What religion do most people in Ethiopia follow?", "Religions of Ethiopia: Ethiopian Orthodox 43.8%"),
+        ("Which language is spoken by most people in Nepal?", "Languages of Nepal: Nepali (official) 44.9%"),
         ("What is the population of South America?", "adds up to **443,652,311**"),
         ("非洲人口最多的三个国家是哪些？", "| 3 | 刚果（金） | 119,038,825人"),
         (

@@ -38,6 +38,7 @@ VERDICTS = {
 NEARNESS = {
     "alike": ("blue", "quick_reference_all", later("Nearly the same in your sources")),
     "figure": ("orange", "difference", later("Another figure in your sources")),
+    "name": ("orange", "difference", later("Another name in your sources")),
 }
 """The same of an open statement beside such a passage."""
 

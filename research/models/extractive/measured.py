@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from research.models.extractive.patterns import THE_MOST
 from research.quantities import Quantity, quantities
 
 Measure = Literal["share", "points", "count", "total", "usd", "area", "length", "mass", "volume", "power", "energy"]
@@ -55,7 +56,7 @@ _COUNT = re.compile(
     re.I,
 )
 _MANY = re.compile(
-    r"\b(?:more|most|fewer|fewest) (?:(?!(?:on|of|than|in|per|for|as|to|from|by|the)\b)[a-z-]+ )?"
+    rf"\b(?:more|{THE_MOST}|fewer|fewest) (?:(?!(?:on|of|than|in|per|for|as|to|from|by|the)\b)[a-z-]+ )?"
     r"(?:[a-z-]+s|people|women|men|children)\b|(?<!比例)(?<!比重)[更最]多",
     re.I,
 )

@@ -13,8 +13,10 @@ BORDERS = re.compile(
     r"|adjacent to|adjoin(?:s|ing)?|next door to|abut(?:s|ting)?|surround(?:s|ing)?|touch(?:es|ing)?|hemmed in by|"
     r"(?:countr(?:y|ies)|lands?|states?|nations?) around|frontiers? with)(?!\w)|接壤|邻国|相邻|边[界境]|国界"
 )
+THE_MOST = r"(?<!\bdo )(?<!\bby )(?<!\bof )most(?! recent)"
+"""Not the majority of `do most people` and `by most people`."""
 MOST = (
-    r"largest|biggest|greatest|most(?! recent)|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|"
+    rf"largest|biggest|greatest|{THE_MOST}|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|"
     r"leading|(?:最|第[二三四五六七八九十])[多大高长富]"
 )
 LEAST = (
