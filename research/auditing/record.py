@@ -155,7 +155,10 @@ def _why(each: AuditedStatement) -> str:
     """Return the reason and what would make it true, as one or two sentences."""
     said = [each.reason, each.correction]
     if each.verdict in ("supported", "calculated") and each.quote:
-        said = [f"“{clip(' '.join(each.quote.split()), 300)}”", each.reason if each.found else ""]
+        said = [
+            f"“{clip(' '.join(each.quote.split()), 300)}”",
+            each.reason if each.found or each.verdict == "calculated" else "",
+        ]
     return ("" if spoken() == "zh" else " ").join(_sentence(_plain(text)) for text in said if text)
 
 
