@@ -380,9 +380,9 @@ def _query(reference: Reference) -> str:
 
 def _queries(text: str, offline: KnowsMeasures) -> list[str]:
     """Return the queries for a statement: one for each name if it compares several, else all of it."""
-    name = "|".join(re.escape(each) for each in named(text) if content_tokens(each))
-    names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text))) if name else []
-    names = places if len(places := offline.places(text)) > 1 else names
+    names = offline.places(text)
+    if len(names) < 2 and (name := "|".join(re.escape(each) for each in named(text) if content_tokens(each))):
+        names = list(dict.fromkeys(re.findall(rf"(?:{name})(?: (?:{name}))*", text)))
     labels = [_BORDERS] if says("borders", text) else labels_in(text) or [*filter(None, [offline.measure_of(text)])]
     if not 1 < len(names) < _NAMED:
         return [" ".join([text, *labels])]

@@ -102,7 +102,7 @@ def start_again(bench: Workbench, view: RunView, statements: Sequence[AuditedSta
         raise ConfigError(f"run {view.run} did not check a report")
     own = recipe_for(bench)
     recipe = replace(own, search=tuple(dict.fromkeys((*own.search, *bench.recipe(ask=False).search))))
-    # Numbers of sources are those of the check before.
+    # Without the numbers of sources, which are those of the check before.
     known = tuple(replace(each, sources=(), found=0) for each in view.statements.values())
     given = replace(view.given, again=tuple(each.n for each in statements), known=known)
     return bench.engine.start(view.question, recipe, given=given).run_id

@@ -82,9 +82,11 @@ def answer(view: RunView) -> None:
         with st.container(key="short-answer"):
             st.markdown(plain(headline(view)))
     if parts := missing(view):
-        asked = [clip(unplaced(part.text, _titles(view)), PART) for part in parts]
-        why = [clip(part.reason, PART) for part in parts]
-        lines = [f"- {plain(text)} :gray[:small[{plain(reason)}]]" for text, reason in zip(asked, why, strict=True)]
+        titles = _titles(view)
+        lines = [
+            f"- {plain(clip(unplaced(part.text, titles), PART))} :gray[:small[{plain(clip(part.reason, PART))}]]"
+            for part in parts
+        ]
         st.warning(
             "\n".join(lines[:GONE]),
             title=t("Not found") if len(view.parts) == 1 else t("These parts of the question were not found"),
@@ -94,12 +96,13 @@ def answer(view: RunView) -> None:
 
 def _readable(view: RunView) -> RunView:
     """Return a view whose report leaves out the quotes that its sources show, and pages of documents where it cites none."""
-    text = _UNCITED.sub(lambda line: unplaced(line[0], _titles(view)), without_quotes(view))
+    titles = _titles(view)
+    text = _UNCITED.sub(lambda line: unplaced(line[0], titles), without_quotes(view))
     return replace(view, report=text)
 
 
-def _titles(view: RunView) -> list[str]:
-    return [passage.title for passages in view.sources.values() for passage in passages]
+def _titles(view: RunView) -> set[str]:
+    return {passage.title for passages in view.sources.values() for passage in passages}
 
 
 def _unrepeated(view: RunView, text: str) -> str:

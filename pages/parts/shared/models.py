@@ -165,15 +165,15 @@ def use(bench: Workbench, name: str) -> None:
 
 def choose(bench: Workbench, endpoint: str) -> None:
     """Draw the models that are known of an endpoint, and the button that uses one; nothing if none is."""
-    listed = [name for name in offered(bench) if name.startswith(f"{endpoint}:")]
-    if not listed:
+    names = [name for name in offered(bench) if name.startswith(f"{endpoint}:")]
+    if not names:
         return
     now = bench.settings.model
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = st.selectbox(
             t("Model"),
-            listed,
-            listed.index(now) if now in listed else 0,
+            names,
+            names.index(now) if now in names else 0,
             key=f"listed-{endpoint}",
             format_func=lambda name: name.partition(":")[2],
         )

@@ -22,7 +22,7 @@ _PERIOD = re.compile(r"(?:\b(?:an?|per|every|each)\s|/)(day|month|year)\b|æ¯([å
 _LONGEST = 200
 LIKELY, CERTAIN = 0.5, 0.8
 """Least probability of a measure, among those that a source gives in the unit, at which it bears out or refutes a claim."""
-_KNOWN, _ASKED = 0.4, 0.4
+_KNOWN = 0.4
 """Least probability of a measure, among all that the offline model knows, at which it is looked up, and refutes a claim."""
 
 
@@ -66,7 +66,7 @@ def meant(claim: str, said: Told, cells: Sequence[Cell]) -> tuple[Cell, bool] | 
         return now[0], True
     dated = said.years or has_cjk(claim) or says("now", claim) or len({cell.year for cell in own}) == 1
     refuted = dated and all(differs(figure, cell.quantity) for cell in (now if said.years else own))
-    sure = share >= CERTAIN and (len(of) > 1 or shares[label] >= _ASKED)
+    sure = share >= CERTAIN and (len(of) > 1 or shares[label] >= _KNOWN)
     return (now[0], False) if refuted and sure else None
 
 

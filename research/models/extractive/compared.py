@@ -76,7 +76,8 @@ def _sides(said: Told) -> list[str]:
 
 def _given(said: Told, of: Sequence[str]) -> list[Quantity | None] | None:
     """Return the figure that a claim gives of each country, if it gives one of all or of one side; None if it is unclear."""
-    figures = [each for each in said.figures if each.start != times(said)[2]]
+    _, _, factor = times(said)
+    figures = [each for each in said.figures if each.start != factor]
     if len(figures) == len(of):
         return [*figures]
     if not figures:
