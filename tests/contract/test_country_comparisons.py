@@ -25,6 +25,14 @@ pytestmark = pytest.mark.examples(3)
         ("What is the average life expectancy in Asia?", "is **75.15 years**"),
         ("What religion do most people in Ethiopia follow?", "Religions of Ethiopia: Ethiopian Orthodox 43.8%"),
         ("Which language is spoken by most people in Nepal?", "Languages of Nepal: Nepali (official) 44.9%"),
+        (
+            "Which five countries in Africa have the highest life expectancy, and how do Kenya and Ghana compare in inflation?",
+            "**Ghana** has the higher inflation rate",
+        ),
+        (
+            "Which five countries have the highest life expectancy, and how do Kenya and Ghana compare in inflation?",
+            "have the longest life expectancy",
+        ),
         ("What is the population of South America?", "adds up to **443,652,311**"),
         ("非洲人口最多的三个国家是哪些？", "| 3 | 刚果（金） | 119,038,825人"),
         (

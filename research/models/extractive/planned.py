@@ -17,6 +17,7 @@ from research.models.extractive.meaning import masked
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE, YEAR
 from research.models.extractive.places import mentions, usual
 from research.models.extractive.question import Question, Target, parse
+from research.models.extractive.rankings import asked as ranking_of
 from research.text import content_tokens, has_cjk
 
 if TYPE_CHECKING:
@@ -129,7 +130,9 @@ def _separate(question: str, parts: Sequence[str]) -> bool:
     names = [{name for mention in mentions(part) for name in mention.names} for part in parts]
     if {name for mention in mentions(question) for name in mention.names} != set().union(*names):
         return False  # what comes before the parts says what they are about
-    if all(names) and len(set(map(frozenset, names))) > 1:
+    rankings = (ranking_of(parse(part)) for part in parts)
+    of = [own or ({ranking.place} if ranking else own) for own, ranking in zip(names, rankings, strict=True)]
+    if all(of) and len(set(map(frozenset, of))) > 1:
         return True
     q, own = parse(question), all(refers(part) or kind_of(part) for part in parts[1:])
     # A change between two years is one thing: `in 2024, and by how much did it grow compared with 2023`.
