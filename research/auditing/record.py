@@ -151,6 +151,9 @@ def _verdict(each: AuditedStatement) -> str:
     return say(NEARNESS[each.near] if each.near else VERDICTS[each.verdict])
 
 
+_ENDS = (".", "!", "?", "。", ".”", "!”", "?”", "。”")
+
+
 def _why(each: AuditedStatement) -> str:
     """Return the reason and what would make it true, as one or two sentences."""
     said = [each.reason, each.correction]
@@ -159,12 +162,14 @@ def _why(each: AuditedStatement) -> str:
             f"“{clip(' '.join(each.quote.split()), 300)}”",
             each.reason if each.found or each.verdict == "calculated" else "",
         ]
-    return ("" if spoken() == "zh" else " ").join(_sentence(_plain(text)) for text in said if text)
+    *first, last = [_plain(text) for text in said if text] or [""]
+    ended = [*(_sentence(text, _ENDS) for text in first), _sentence(last)]
+    return ("" if spoken() == "zh" else " ").join(ended)
 
 
-def _sentence(text: str) -> str:
+def _sentence(text: str, ends: tuple[str, ...] = (*_ENDS, "”")) -> str:
     stop = "。" if spoken() == "zh" else "."
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "!", "?", "。", "”")) else stop)
+    return f"{text[:1].upper()}{text[1:]}" + ("" if not text or text.endswith(ends) else stop)
 
 
 def _marks(each: AuditedStatement, sources: Mapping[int, AuditedSource]) -> str:

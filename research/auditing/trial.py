@@ -31,6 +31,7 @@ from research.events.audit_findings import (
 from research.quantities import Quantity, quantities
 from research.text import clip, content_tokens, line_tokens
 from research.types import Citation
+from research.web.table_text import HEAD
 
 VERDICTS: Mapping[TrialVerdict, str] = {
     "supported": "supported",
@@ -107,7 +108,7 @@ def beside_closest(found: AuditedStatement, quotes: Iterable[tuple[str, str]]) -
 
     `quotes` are below titles, which may name the subject of the statement, but say nothing of it.
     """
-    near = [(title, piece) for title, quote in quotes for piece in sentences(quote)]
+    near = [(title, piece) for title, quote in quotes for piece in sentences(quote) if not HEAD.match(piece)]
     goal = told(found.text, (), [title for title, _ in near]).text
     title, passage, share = closest(goal, near)
     if share < _NEAR or not line_tokens(goal) & line_tokens(passage):

@@ -7,7 +7,7 @@ figures.  All else is left to a judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from os.path import commonprefix
 from typing import Protocol, runtime_checkable
@@ -23,6 +23,7 @@ from research.citations.derived import (
     derive,
     inputs_of,
     neighbours,
+    passing,
     per_unit,
     stands,
     written_of,
@@ -71,6 +72,18 @@ _FIGURES = 8
 """Figures of a claim that may be calculated from the others."""
 
 
+class TableFinding(Struct, frozen=True):
+    """What the result of a query says of a statement."""
+
+    holds: bool
+    sentence: str
+    """What it gives, in the language of the statement."""
+    figure: str
+    """The figure or name that the statement should have."""
+    n: int
+    """The number of its source."""
+
+
 @runtime_checkable
 class KnowsMeasures(Protocol):
     """A model that knows the measures of countries by other words than their labels."""
@@ -86,6 +99,12 @@ class KnowsMeasures(Protocol):
 
     def measure_of(self, text: str) -> str:
         """Return the label of the measure that a sentence is most likely about; empty if none is likely."""
+
+    def queries(self, claim: str, described: str, results: Mapping[str, Source | None]) -> list[str]:
+        """Return the SQL, not in `results` yet, that finds what a claim says in the tables that are described."""
+
+    def tabled(self, claim: str, described: str, results: Mapping[str, Source | None]) -> TableFinding | None:
+        """Return what these results say of a claim; None if it is unclear."""
 
 
 def check(answer: str, sources: Sequence[Source], computed: Iterable[str] = ()) -> tuple[Citation, ...]:
@@ -438,6 +457,8 @@ def _calculated(
         meant = inputs_of(said, cells)
         each = accounted(said, meant, spoken("high", "low", "compared")) and not says("sum", said.text)
         return _set_against(said, meant) if each else None
+    if past := passing(said, cells):
+        return _Found("calculated", (Reason(", ".join(written_of(cell, past) for cell in past)),), _lines(past))
     said_words = words(said.text)
     known = [cell for cell in cells if cell.label <= said_words]
     given = tuple(q for q in said.figures if any(cell.states(q) for cell in known))

@@ -58,9 +58,10 @@ def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     """Return the figures that a claim is calculated from: one measure of several names, or of one name in two years."""
     said = words(claim.text)
     scope = [cell for cell in cells if cell.label and cell.label <= said]
+    names = mentioned(claim.text, scope)
+    scope = [cell for cell in scope if not names or {*cell.names} & {*names}]
     most = max((len(cell.label) for cell in scope), default=0)
     scope = [cell for cell in scope if len(cell.label) == most]
-    names = mentioned(claim.text, scope)
     latest = {name: max((cell.year for cell in scope if name in cell.names), default=0) for name in names}
     years = dict.fromkeys(claim.years or latest.values())
     pairs = [(name, year) for name in names for year in years]
@@ -235,6 +236,23 @@ def _placed(claim: Told, cells: Sequence[Cell]) -> str | None:
     stated = claim.ranks == tuple(rank.low if from_end else rank.high for rank in ranks)
     right = len(ranks) == len(cells) and not (high and low) and (stated if claim.ranks else first and whole)
     return ", ".join(cell.line.strip() for cell in cells) if right else ""
+
+
+def passing(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the figures of a whole ranking that pass the limit of a claim, if it counts and names them all; else none."""
+    limit = next((each for each in claim.figures if each.limit), None)
+    if limit is None or len(claim.figures) > 2 or not any(cell.rank for cell in cells):
+        return []
+    named, counted = inputs_of(claim, cells), [each for each in claim.figures if not each.limit]
+    if not named or not accounted(claim, named, spoken("compared")):
+        return []
+    whole = [cell for cell in cells if cell.rank and cell.rank.high and cell.written == named[0].written]
+    ends = {end for cell in whole if cell.rank for end in (cell.rank.high, cell.rank.low)}
+    past = [cell for cell in whole if limit.unit == cell.quantity.unit and limit.bounds(cell.quantity)]
+    right = {1, len(whole)} <= ends and past and all(cell.topic <= words(claim.text) for cell in past)
+    others = {cell.names[0] for cell in named if cell.quantity.value != limit.value}  # `above 47 million (Spain)`
+    same = {cell.names[0] for cell in past} == others
+    return past if right and same and all(each.value == len(past) for each in counted) else []
 
 
 def _results(text: str, cells: Sequence[Cell], unit: str) -> Iterator[tuple[float, str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Annotated, Final
 
@@ -23,12 +24,13 @@ from research.auditing.record import Record
 from research.auditing.references import Reference
 from research.auditing.styles import Report, read
 from research.auditing.sums import miscounts
+from research.auditing.tabled import tabled
 from research.auditing.trial import beside_closest, judged, opinions, score
 from research.citations import Statement, check_statements, shelf, without_marks
-from research.citations.checking import KnowsMeasures, check_claim
+from research.citations.checking import JUDGED, KnowsMeasures, check_claim
 from research.citations.language import listed, says
 from research.citations.marks import named
-from research.defaults import FACTBOOK, OFFLINE
+from research.defaults import FACTBOOK, OFFLINE, QUERY
 from research.errors import ConfigError, LimitReached
 from research.events.audit_findings import FAILS, OPEN, READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
@@ -81,6 +83,7 @@ def audit(
         yield from trial.look_up(own)
         yield from trial.visit([(n, each) for n, each in own if each.url and trial.sources[n].state not in READ])
         yield from trial.research()
+        yield from trial.calculate()
     except LimitReached as limit:  # what was read is judged
         outcome = limit.limit
     yield from trial.leave_rest()
@@ -94,13 +97,42 @@ def audit(
     return Answer(text, outcome, written, Checked(citations, uncited))
 
 
+class _Tools:
+    """Calls the tools of a run, many at once."""
+
+    def __init__(self, run: Run, *, anywhere: bool) -> None:
+        self._run, self._anywhere = run, anywhere
+        self._reader = next((name for name in run.recipe.tools if plugins.tool.traits(name).reads), "")
+        self.searches = next((name for name in run.recipe.tools if plugins.tool.traits(name).searches), "")
+
+    def search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
+        """Return the found documents of the library; if statements are searched again, also all others."""
+        seen = yield from self.use(self.searches, {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
+        return {n: [s for s in found.sources if self._anywhere or _in_library(s.url)] for n, found in seen.items()}
+
+    def read(self, addresses: dict[int, str], goals: dict[int, str]) -> Steps[dict[int, Observation]]:
+        """Return what is read at these addresses."""
+        return (
+            yield from self.use(
+                self._reader, {n: {"url": url, "goal": goals.get(n, "")} for n, url in addresses.items()}
+            )
+        )
+
+    def use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
+        """Return the results of calls of one tool."""
+        calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
+        seen: list[Observation] = []
+        for start in range(0, len(calls), MOST_CALLS):
+            seen += yield from self._run.use(Reply(text="", calls=calls[start : start + MOST_CALLS]))
+        return dict(zip(arguments, seen, strict=True))
+
+
 class _Trial:
     """The state of checking one report."""
 
     def __init__(self, run: Run, report: Report, most: int, given: Given) -> None:
         self.run, self.report, self.given = run, report, given
-        self._reader = next((name for name in run.recipe.tools if plugins.tool.traits(name).reads), "")
-        self._searcher = next((name for name in run.recipe.tools if plugins.tool.traits(name).searches), "")
+        self._tools = _Tools(run, anywhere=bool(given.again))
         self._offline = _offline(run)
         self.miscounts = miscounts(report.body)
         self._known = {each.n: each for each in given.known}
@@ -110,6 +142,7 @@ class _Trial:
         """The documents that were read for single statements, by the statement's place."""
         self._near: dict[int, list[int]] = defaultdict(list)
         """The user's documents found for it; one about something else may have the closest passage."""
+        self._tabled: dict[int, Citation] = {}
         # A statement citing all of the Factbook is searched like one citing nothing.
         book = {n for n, each in enumerate(report.sources, 1) if shelf.is_factbook(each.text)}
         said = report.statements
@@ -159,13 +192,13 @@ class _Trial:
             unlisted = [self._state(n, "not_listed", missing) for n, each in wanted if each.unlisted]
         yield from self._found(unlisted)
         yield from self._open({n: self.given.chosen[n] for n, _ in wanted if n in self.given.chosen}, own=True)
-        asked = wanted if self._searcher else ()
+        asked = wanted if self._tools.searches else ()
         listed = [(n, each) for n, each in asked if not each.unlisted and n not in self.given.chosen]
         for start in range(0, len(listed), TOGETHER):
             batch = listed[start : start + TOGETHER]
-            own = yield from self._search({n: _query(each) for n, each in batch})
+            own = yield from self._tools.search({n: _query(each) for n, each in batch})
             meant = {n: link_states.best_matches(each, own[n]) for n, each in batch}
-            near = yield from self._search({n: self._goal(n) for n, _ in batch if not meant[n]})
+            near = yield from self._tools.search({n: self._goal(n) for n, _ in batch if not meant[n]})
             meant |= {n: link_states.best_matches(each, near[n]) for n, each in batch if n in near}
             with speaking(self.run.language):
                 unclear = [
@@ -188,24 +221,35 @@ class _Trial:
             self.notes += (why,)
             yield from self.run.context.mark(Audited(notes=(why,)))
             places = places[:MOST_RESEARCHED]
-        for start in range(0, len(places) if self._searcher else 0, TOGETHER):
+        for start in range(0, len(places) if self._tools.searches else 0, TOGETHER):
             said = {i: without_marks(self._all[i].text) for i in places[start : start + TOGETHER]}
             about = {i: [each for each in map(_query, cited[i]) if each not in said[i]] for i in said}
             asked = {i: _queries(" ".join([*about[i], said[i]]), self._offline) for i in said}
             queries = list(dict.fromkeys(each for own in asked.values() for each in own))
-            seen_for = yield from self._search(dict(enumerate(queries)))
+            seen_for = yield from self._tools.search(dict(enumerate(queries)))
             rows = {i: zip_longest(*(seen_for[queries.index(each)] for each in asked[i])) for i in said}
             found = {i: [each for some in rows[i] for each in some if each] for i in said}
             meant = {i: self._on(i, found[i]) for i in said}
             own = {i: [each.url for each in found[i] if _is_own(each)][:_BESIDE] for i in said}
             fresh = [url for url in dict.fromkeys(chain(*meant.values(), *own.values())) if url not in self._opened]
-            seen = yield from self._use(self._reader, {n: {"url": url, "goal": ""} for n, url in enumerate(fresh)})
+            seen = yield from self._tools.read(dict(enumerate(fresh)), {})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
             for i in said:
                 self._near[i] = [self._opened[url] for url in own[i] if url in self._opened]
                 read = (each for each in self.run.context.ledger.sources if each.n in self._near[i])
                 both = dict.fromkeys([*meant[i], *self._on(i, read)])  # an excerpt may leave out what it is about
                 self._beside[i] = [self._opened[url] for url in both if url in self._opened]
+
+    def calculate(self) -> Steps[None]:
+        """Ask the user's tables what statements say that cite nothing, or one of these files."""
+        files = {n: each.found_url or each.url for n, each in self.sources.items() if each.state in READ}
+        asked = {i: {files[n] for n in self._all[i].numbers if n in files} for i in self._kept}
+        own = [i for i in asked if not self._all[i].numbers or any(map(_in_library, asked[i]))][:MOST_RESEARCHED]
+        if QUERY in self.run.recipe.tools and own:
+            said = {i: without_marks(self._all[i].text) for i in own}
+            found = yield from tabled(said, self._offline, partial(self._tools.use, QUERY))
+            urls = {each.n: each.url.partition("#")[0] for each in self.run.context.ledger.sources}
+            self._tabled = {i: each for i, each in found.items() if not asked[i] or urls[each.n] in asked[i]}
 
     def _on(self, place: int, found: Iterable[Source]) -> list[str]:
         """Return the addresses of documents on the country that a statement cites, else on its names."""
@@ -224,17 +268,9 @@ class _Trial:
         named = ((self.report.sources[n - 1], self.sources[n].found_title) for n in statement.numbers)
         return [each for each, section in named if each.means_country(section)]
 
-    def _search(self, queries: dict[int, str]) -> Steps[dict[int, list[Source]]]:
-        """Return the found documents of the library; if statements are searched again, also all others."""
-        seen = yield from self._use(self._searcher, {n: {"query": clip(query, _QUERY)} for n, query in queries.items()})
-        again = bool(self.given.again)
-        return {n: [s for s in found.sources if again or s.url.startswith(LIBRARY)] for n, found in seen.items()}
-
     def _open(self, addresses: dict[int, str], *, own: bool = False) -> Steps[None]:
         """Read sources at these addresses: pages, or documents of the user's `own`."""
-        seen = yield from self._use(
-            self._reader, {n: {"url": url, "goal": self._goal(n)} for n, url in addresses.items()}
-        )
+        seen = yield from self._tools.read(addresses, {n: self._goal(n) for n in addresses})
         with speaking(self.run.language):
             found = [self._read(n, seen[n], own=own) for n in addresses]
         yield from self._found(found)
@@ -245,7 +281,9 @@ class _Trial:
             more = say("not looked for: the limit of this check was reached")
             none = say("it has no address, and none of your documents was searched")
             rest = [
-                self._state(n, "not_asked", more) if each.url or self._searcher else self._state(n, "not_found", none)
+                self._state(n, "not_asked", more)
+                if each.url or self._tools.searches
+                else self._state(n, "not_found", none)
                 for n, each in self.sources.items()
                 if each.state == "not_asked" and not each.reason
             ]
@@ -258,13 +296,6 @@ class _Trial:
         titles = say("; ").join(f"“{each.title}”" for each in meant[:_BESIDE])
         state = self._state(n, "not_found", say("it may be any of several of your documents: {titles}", titles=titles))
         return replace(state, candidates={each.url: each.title for each in meant})
-
-    def _use(self, tool: str, arguments: dict[int, dict[str, str]]) -> Steps[dict[int, Observation]]:
-        calls = tuple(ToolCall(f"{tool}-{n}", tool, dict(each)) for n, each in arguments.items())
-        seen: list[Observation] = []
-        for start in range(0, len(calls), MOST_CALLS):
-            seen += yield from self.run.use(Reply(text="", calls=calls[start : start + MOST_CALLS]))
-        return dict(zip(arguments, seen, strict=True))
 
     def _goal(self, n: int) -> str:
         said = (without_marks(self._all[place].text) for place in self._kept if n in self._all[place].numbers)
@@ -297,7 +328,8 @@ class _Trial:
         by_place: dict[int, list[Citation]] = {}
         for place, found in checks:
             if place in self._kept:
-                by_place[place] = found
+                sure = any(each.status in JUDGED for each in found) or place not in self._tabled
+                by_place[place] = found if sure else [self._tabled[place]]
                 if not at_end and len(by_place) % SLICE == 0:
                     yield from self._verdicts(list(by_place)[-SLICE:], by_place)
         if at_end:
@@ -329,10 +361,11 @@ class _Trial:
         seen = self.run.context.ledger.sources
         if found.found:
             title = next(each.title for each in seen if each.n == found.found)
-            if found.verdict == "supported":
+            given = [value for each in citations for reason in each.reasons for _, value in reason.values]
+            if found.verdict == "supported" or any(value in found.quote for value in given):
                 return replace(found, reason=say("found in “{title}”", title=title))
             return replace(found, reason=say("found in “{title}”: {reason}", title=title, reason=found.reason))
-        if found.verdict == "no_source" and self._searcher:
+        if found.verdict == "no_source" and self._tools.searches:
             found = replace(found, reason=say("no passage clearly confirms or denies it"))
         if found.verdict in ("no_source", "unverified"):
             near = [*{each.n: each for each in seen if each.n in beside}.values()]
@@ -363,8 +396,12 @@ def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int
     return replace(statement, numbers=tuple(dict.fromkeys([*cited, *beside])))
 
 
+def _in_library(url: str) -> bool:
+    return url.startswith(LIBRARY)
+
+
 def _is_own(source: Source) -> bool:
-    return source.url.startswith(LIBRARY) and not source.url.startswith(f"{LIBRARY}{FACTBOOK}/")
+    return _in_library(source.url) and not source.url.startswith(f"{LIBRARY}{FACTBOOK}/")
 
 
 def _offline(run: Run) -> KnowsMeasures:

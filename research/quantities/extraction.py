@@ -78,6 +78,7 @@ _SHARE = re.compile(
     r"at|by|to)\b|[.,;]|$))|"
     r"(?P<percent>百分之(?P<p>[一二三四五六七八九十点\d.]{1,40}))|"
     r"(?<![\d一二两三四五六七八九十])(?P<tenths>[一二三四五六七八九])成(?![为立员功本果年])|"
+    r"(?<![\d一二三四五六七八九])(?P<off>[一二三四五六七八九]{1,2}|\d(?:\.\d)?|\d\d)折(?![合线叠旧磨扣中衷返射断])|"
     r"(?P<a>[一二三四五六七八九十]{1,40})分之(?P<b>[一二三四五六七八九十]{1,40})|(?P<zhhalf>一半)",
     re.I,
 )
@@ -200,9 +201,10 @@ def _shares(text: str) -> Iterator[Quantity]:
             if re.match(r"[- ](?:year|time|hour|century|brother|marathon)", behind, re.I):
                 continue
             value = 50.0
-        elif match["percent"]:
-            p = match["p"]
+        elif match["percent"] or match["off"]:  # at 七五折, 75% of the price is paid
+            p = match["p"] or "".join(f"{zh_value(each):g}" if has_cjk(each) else each for each in match["off"])
             value = float(p) if re.fullmatch(r"\d+(?:\.\d+)?", p) else zh_value(p.partition("点")[0])
+            value *= 10 if match["off"] and value < 10 else 1
             yield Quantity("number", match.group(), value, 0.5, "%", *match.span(), hedge=_hedge(text, *match.span()))
             continue
         elif match["tenths"]:

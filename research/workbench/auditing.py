@@ -18,6 +18,7 @@ from research.events.audit_findings import AuditedStatement, Given
 from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
 from research.events.view import RunView, fold
 from research.text import clip, language_of
+from research.workbench.recipes import has_tables
 from research.workbench.workbench import Workbench
 
 
@@ -78,9 +79,12 @@ def recipe_for(
     whole = folders is None and defaults.FACTBOOK in bench.library.names()
     search = (LIBRARY,) if whole else (FOLDERS,) if chosen else ()
     options: dict[str, Any] = {"framework.sources": most} if most else {}
+    tools = [name for name in defaults.AUDIT_TOOLS if search or not plugins.tool.traits(name).searches]
+    if has_tables(bench.library, chosen):
+        tools.append(defaults.QUERY)
     return bench.recipe(
         framework=defaults.AUDIT,
-        tools=[name for name in defaults.AUDIT_TOOLS if search or not plugins.tool.traits(name).searches],
+        tools=tools,
         search=search,
         folders=chosen,
         options=options,

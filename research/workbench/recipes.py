@@ -194,9 +194,15 @@ def _policy(host: Host, framework: str, context: str | None) -> tuple[plugins.Fr
 
 def _tools(host: Host, search: Sequence[str], folders: Sequence[str | Path] | None) -> Sequence[str]:
     """Return the default tools, and the one for tables if a searched folder has one."""
-    own = set(_folders(host, folders, search) if {LIBRARY, FOLDERS} & set(search) else ())
-    own -= set(host.library.unknown(sorted(own)))
-    return (*defaults.TOOLS, defaults.QUERY) if own and host.library.tables(sorted(own)) else defaults.TOOLS
+    own = _folders(host, folders, search) if {LIBRARY, FOLDERS} & set(search) else ()
+    return (*defaults.TOOLS, defaults.QUERY) if has_tables(host.library, own) else defaults.TOOLS
+
+
+def has_tables(library: Library, collections: Iterable[str]) -> bool:
+    """Return whether any of these collections, of those that the library still has, has a table."""
+    named = sorted(set(collections))
+    known = sorted(set(named) - set(library.unknown(named)))
+    return bool(known and library.tables(known))
 
 
 def _check_tools(host: Host, tools: Iterable[str], rest: Mapping[str, Any]) -> None:

@@ -335,6 +335,45 @@ def test_countries_are_compared_by_a_measure_in_other_words(statement: str, verd
     )
 
 
+SHOPS = (
+    "Shop,Category,Units sold,Revenue,Opened\nQuay,Bread,310,930,2019-03-01\nQuay,Cakes,120,840,2019-03-01\n"
+    "Market,Bread,450,1350,2015-06-12\nMarket,Cakes,90,630,2015-06-12\nHill,Bread,200,600,2021-01-20\n"
+    "Hill,Cakes,40,280,2021-01-20\n"
+)
+
+
+@pytest.mark.usefixtures("own_library")
+@pytest.mark.parametrize(
+    ("statement", "verdict", "told"),
+    [
+        ("The Quay shop took 1,770 in revenue altogether.", "calculated", "1,770"),
+        ("The Quay shop took 1,700 in revenue altogether.", "contradicted", "1,770"),
+        ("Of all shops, Market has the highest total revenue.", "calculated", "Market"),
+        ("Of all shops, Quay has the highest total revenue.", "contradicted", "Market"),
+        ("Bread made up about 62 percent of revenue.", "calculated", "62.2%"),
+        ("Bread and cakes made up 75 percent of revenue.", "contradicted", "100%"),
+        ("Hill sold 40 units of cakes, and Quay sold 130 units of cakes.", "contradicted", "120"),
+        ("Quay 店的 Revenue 合计为1,770。", "calculated", "1,770"),
+        ("Apart from cakes, the Quay shop took 1,770 in revenue altogether.", "no_source", ""),
+        ("The Quay shop lost 1,770 altogether.", "no_source", ""),
+        ("Hill sold cakes for 40 months.", "no_source", ""),
+        ("None of the shops took more than Market.", "no_source", ""),
+        ("员工购买本社图书享六五折优惠，每月限额600元。", "contradicted", "七五折"),
+    ],
+)
+def test_what_a_statement_says_of_a_spreadsheet_is_calculated(
+    statement: str, verdict: str, told: str, bench: Workbench, tmp_path: Path
+) -> None:
+    (tmp_path / "bakery.csv").write_text(SHOPS, "utf-8")
+    (tmp_path / "员工手册.md").write_text("# 员工手册\n\n员工购买本社图书享七五折优惠，每月限额600元。", "utf-8")
+    checked = audit(statement, sources=[tmp_path], workbench=bench)
+    (found,) = checked.statements.values()
+    assert (found.verdict, told in f"{found.quote} {found.reason}") == (verdict, True), found
+    cited = audit(f"{statement} [1]\n\n## References\n\n[1] bakery.csv", sources=[tmp_path], workbench=bench)
+    (found,) = cited.statements.values()
+    assert found.verdict in (verdict, "unverified"), found
+
+
 def test_a_sentence_in_chinese_ends_with_its_own_stop(bench: Workbench) -> None:
     assert "没有原文明确证实或否定它。" in audit("古老的磨坊磨燕麦。", workbench=bench).report
 

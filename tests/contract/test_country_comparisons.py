@@ -22,6 +22,12 @@ pytestmark = pytest.mark.examples(3)
         ("Which country has the lowest fertility on earth?", "**South Korea** has the lowest total fertility rate"),
         ("Top five holders of proven coal reserves, in order?", "| 5 | India | 127.727 billion metric tons"),
         ("How many countries in Africa have more than 50 million people?", "**9** countries in Africa"),
+        (
+            "Which of Poland, Romania and Czechia has the largest area, and by how much does it exceed the smallest?",
+            "The difference in total area between Poland and Czechia is **233,818 sq km**",
+        ),
+        ("波兰、罗马尼亚和捷克哪个面积最大，比最小的大多少？", "波兰和捷克的总面积相差 **233,818平方公里**"),
+        ("How many African countries have a literacy rate below 50%?", "Niger, Mali and Chad [11]."),
         ("What is the average life expectancy in Asia?", "is **75.15 years**"),
         ("What religion do most people in Ethiopia follow?", "Religions of Ethiopia: Ethiopian Orthodox 43.8%"),
         ("Which language is spoken by most people in Nepal?", "Languages of Nepal: Nepali (official) 44.9%"),
@@ -56,7 +62,7 @@ pytestmark = pytest.mark.examples(3)
         ("非洲人口第二多的国家是哪个？", "**埃塞俄比亚**的总人口在非洲第二多"),
         (
             "Which European countries have more people than Spain?",
-            "(Spain): Germany, United Kingdom, France and Italy.",
+            "(Spain): Germany, United Kingdom, France and Italy [11].",
         ),
         ("How many countries have a higher life expectancy than Italy?", "**13** countries in the world"),
         (

@@ -252,6 +252,10 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen3/subscriptions.csv", "What was the average monthly revenue in Chile?", "The average revenue for"),
         ("unseen4/图书馆借阅.csv", "科技类有几本书？", "类别为科技的共有**2**行"),
         ("unseen4/图书馆借阅.csv", "各类别的馆藏数量一共是多少？", "馆藏数量合计为"),
+        ("unseen4/图书馆借阅.csv", "各类别馆藏数量占比", "各类别的馆藏数量占比：历史 8.57%、文学 25.71%"),
+        ("unseen/bakery.csv", "Which product has the largest share of the quantity?", "**Baguette** has the highest share"),
+        ("files/payroll.csv", "Who has been with us the longest?", "**Haddad** has the earliest Start date: **23 June"),
+        ("files/payroll.csv", "What share of the salaries did Sales make up?", "$288,900 of $963,100, which is **30%**"),
     ],
 )  # fmt: skip
 def test_words_mean_columns_rows_and_quantities(
@@ -454,6 +458,8 @@ def test_a_row_is_not_cited_for_another_month(library: Library) -> None:
     ("file", "question"),
     [
         ("unseen/rainfall.csv", "Which station is the oldest?"),
+        ("files/payroll.csv", "Who has the longest working week?"),
+        ("unseen/bakery.csv", "How many orders are out of stock?"),
         ("unseen/rainfall.csv", "How hot was it at Saltmarsh in 2022?"),
         ("unseen/marathon.csv", "What was the time of Hanna Virtanen?"),
         ("unseen3/restaurant_inspections.csv", "Who closed El Faro?"),

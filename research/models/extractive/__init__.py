@@ -4,15 +4,16 @@ Its only state is the messages.  May import `protocols`, `citations`, `models`, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from research.models.host import Host
 from research.plugins import provider
 from research.text import estimate_tokens
-from research.types import Completion, Delta, Model, Request, Usage
+from research.types import Completion, Delta, Model, Request, Source, Usage
 
 if TYPE_CHECKING:
+    from research.citations.checking import TableFinding
     from research.citations.labelled import Cell, Told
     from research.quantities import Quantity
 
@@ -58,6 +59,18 @@ class ExtractiveModel:
         from research.models.extractive.claimed import measure_of
 
         return measure_of(text)
+
+    def queries(self, claim: str, described: str, results: Mapping[str, Source | None]) -> list[str]:
+        """Return the SQL, not in `results` yet, that finds what a claim says in the tables that are described."""
+        from research.models.extractive.table_claims import queries
+
+        return queries(claim, described, results)
+
+    def tabled(self, claim: str, described: str, results: Mapping[str, Source | None]) -> TableFinding | None:
+        """Return what these results say of a claim; None if it is unclear."""
+        from research.models.extractive.table_claims import tabled
+
+        return tabled(claim, described, results)
 
     def price(self, usage: Usage) -> float:
         """Return 0: it runs on this machine."""

@@ -15,6 +15,7 @@ from research._util.amounts import amount as read_amount
 from research.models.extractive.evidence import Fact
 from research.models.extractive.fitting import bare
 from research.models.extractive.question import Question
+from research.models.extractive.table_words import ABSOLUTE, DIFFERENCE
 from research.models.extractive.verdict import Finding, Hindrance
 from research.search.library.comparisons import adds_up
 
@@ -150,7 +151,7 @@ def change(before: Fact, after: Fact) -> str:
 
 
 def comparison(found: Sequence[Finding], question: Question) -> str:
-    """Return code that adds figures up, or picks the largest or smallest; for two also difference and ratio."""
+    """Return code that adds figures up, or picks the largest or smallest, with the differences and ratios that are told."""
     amounts = amounts_of([finding.fact for finding in found])
     figures = [code(each.value) for each in amounts]
     items = ", ".join(
@@ -162,12 +163,21 @@ def comparison(found: Sequence[Finding], question: Question) -> str:
         return "\n".join([*lines, f"print(round(sum(values.values()){by}, 6))"])
     most = question.pick.most if question.pick else question.most
     lines.append(f"print({'max' if most else 'min'}(values, key=lambda name: values[name]))")
-    if question.pick is None and len(found) == 2:
-        a, b = figures
+    for pair in weighed(found, question) if question.pick is None else ():
+        of = amounts_of([finding.fact for finding in pair])
+        a, b = (code(each.value) for each in of)
         lines.append(f"print(round({a} - {_negative(b)}, 6))")
-        if has_ratio(amounts):
+        if has_ratio(of) and len(found) == 2:
             lines.append(f"print(round({a} / {b}, 4))")
     return "\n".join(lines)
+
+
+def weighed(found: Sequence[Finding], question: Question) -> list[Sequence[Finding]]:
+    """Return the pairs whose difference is told: of several, if it is asked for, the first with the next and the last."""
+    if len(found) == 2 or not any(each.search(question.text) for each in (ABSOLUTE, DIFFERENCE)):
+        return [found] if len(found) == 2 else []
+    first, second, *rest = in_order(found, most=question.most)
+    return [(first, second), *((first, last) for last in rest[-1:])]
 
 
 def has_ratio(amounts: Sequence[Amount]) -> bool:

@@ -130,11 +130,15 @@ class Finder:
     def parts(self, finding: Finding) -> list[Finding]:
         """Return all parts of the whole that is asked for, the largest first, if a line is one of them; else that line.
 
-        They are shares of one source that add up to about 100 %.
+        They are shares of one source that add up to about 100 %.  With a line stand its twins in the same source.
         """
         fact, whole = finding.fact, finding.target.label
         if fact.label not in wholes().get(whole, ()):
-            return [finding]
+            twins = finding.target.twins
+            near = [each for each in self.evidence.facts if each.url == fact.url and each.label in twins]
+            if twins and not near and self.acting and fact.url not in self.evidence.visited:
+                self.act("visit", {"url": fact.url, "goal": f"{whole}; {'; '.join(twins)}"}, f"Read {fact.title}.")
+            return [finding, *(replace(finding, fact=each) for each in near)]
         lines = [each for each in self.evidence.facts if each.url == fact.url and each.label in wholes()[whole]]
         shares = {each: float(each.quantity.written) for each in lines if each.quantity and each.quantity.unit == "%"}
         if not shares:

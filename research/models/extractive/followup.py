@@ -51,8 +51,14 @@ _NAMED_ZH = re.compile(r"(?:叫|是|为)(?:什么|谁|哪\w{0,3})\W*$")
 """What describes, in a question, the thing that it asks for; in Chinese what is left without the asking words."""
 _PHRASE = r"\b(?:of|in|for|under|by|from|at|with|to) (the (?:[\w’'-]+ ){{0,4}}?{name}(?: [\w’'-]+){{0,4}}?)\W*$"
 """Matches a name with the words that belong to it: *the Orrin agreement*."""
-_ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})(?:: |：)")
-"""Matches what an answer is about."""
+_ABOUT = re.compile(r"[>\s]*([^*:：\n]{1,40})(?:: |：)(?![“「])")
+"""Matches what an answer is about; before a quotation stands the title of its document."""
+_OBJECT = re.compile(r"\b(?:the|our|an?) [\w’'-]+(?: [\w’'-]+){0,3}(?=\W*$)", re.I)
+"""Matches the thing with which a question ends: *the new oven*."""
+_WHICH = re.compile(
+    r"^\W*(?:and |but )?(?P<en>(?:which|what) (?!of\b)[\w-]+)\W*$|^\W*那?(?P<zh>哪[个种类家款]\w{1,4}?)呢?\W*$", re.I
+)
+"""Matches a follow-up that only asks which thing of another kind: *And which product?*"""
 _NOUN = re.compile(r"(?:the|an?)\b", re.I)
 """Matches a noun with its article: *the notice period*."""
 _RANKED = re.compile(
@@ -119,12 +125,20 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
             return measured
         return _changed(before, earlier.names or ([about[1]] if about else []), text, asked)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
+    if within and pronoun and pronoun.lastgroup is None and not thing and (ends := _OBJECT.search(before)):
+        thing = ends[0]
     if pronoun and len(earlier.names) > 1 and pronoun[0].lower() in _OF_SEVERAL:
         thing = ", ".join(earlier.names)
     if pronoun and pronoun["where"] and _CITY.search(before):
         thing = next(iter(_BOLD.findall(answer)), thing)
     if thing and pronoun:
         return _REFERS.sub(lambda match: _put(match, thing, before), text)
+    if kind := _WHICH.match(text):
+        length = len(kind["zh"] or "") - 2
+        asking = rf"哪[个种类家款]\w{{{length}}}" if kind["zh"] else r"\b(?:which|what) [\w-]+"
+        if re.search(asking, before, re.I) and SUPERLATIVE.search(before.lower()):
+            changed = re.sub(asking, kind["zh"] or kind["en"], before, count=1, flags=re.I)
+            return f"{changed[:1].upper()}{changed[1:]}"
     other = _INSTEAD.match(text)
     if other and not thing and (changed := _in_its_place(before, other)):
         return changed

@@ -48,6 +48,8 @@ LEAST = 0.4
 """The same where the lexicon finds a label whose words the question contains."""
 SEVERAL = 0.1
 """Probability that something calculated is asked for, from which on two labels in one clause are not just looked up."""
+_TWIN = 0.15
+"""Least share of the likeliest label's probability at which a question may mean another one too."""
 ENOUGH = 3
 """Content words that make a sentence clear without those before it."""
 OVERRULE = 0.85
@@ -296,8 +298,9 @@ def _compared(clauses: Sequence[str], question: Question) -> tuple[tuple[Target,
         chosen, clauses = question.text, ()  # the clause before it says the measure
     targets, nearest = _target(chosen, parse(chosen).targets, question.operation)
     others = [clause for clause in clauses if clause != chosen and weighing]
+    asking = [each for each in others if not weighs_only(each)]
     lost = [
-        Target(words=(each,), lost=True) for each in others if {*content_tokens(_ARITHMETIC.sub(" ", each))} - filler()
+        Target(words=(each,), lost=True) for each in asking if {*content_tokens(_ARITHMETIC.sub(" ", each))} - filler()
     ]
     return (*targets, *lost) if targets else (), nearest
 
@@ -376,7 +379,14 @@ def _target(
     if agreed and len(plain) > 1:
         return tuple(Target(each.label, exact=True, asked=text) for each in plain), found.ranked
     also = tuple(label for label in found.ranked if label != best and _same(label, best))
-    return (Target(best, exact=True, also=also, asked=text),), found.ranked
+    return (Target(best, exact=True, also=also, twins=_twins(found, best), asked=text),), found.ranked
+
+
+def _twins(found: Reading, best: str) -> tuple[str, ...]:
+    """Return the labels that differ from the likeliest one only in what they are of, and are not much less likely."""
+    tail = best.partition(", ")[2]
+    alike = (each for each in found.ranked if each != best and tail and each.partition(", ")[2] == tail)
+    return tuple(each for each in alike if found.shares[each] >= _TWIN * found.shares[best])
 
 
 def _in_parts(target: Target) -> Target:

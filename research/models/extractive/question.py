@@ -35,6 +35,8 @@ class Target(Struct, frozen=True):
     """Whether only lines with this label fit, or one in `also`."""
     also: tuple[str, ...] = ()
     """Labels that serve if there is no line with the first one."""
+    twins: tuple[str, ...] = ()
+    """Labels that say the same of something else, which the question may mean too: the next election of parliament."""
     lost: bool = False
     """Whether no label answers this part of the question."""
     asked: str = ""

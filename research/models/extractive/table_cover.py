@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from research.models.extractive import table_words as said
 from research.models.extractive.similarity import cosine
 from research.models.extractive.table_columns import GENERIC, apart, likeness, words_of
-from research.models.extractive.table_degrees import is_degree
+from research.models.extractive.table_degrees import is_degree, words_for
 from research.models.extractive.table_meant import Meant, titled
 from research.models.extractive.table_nouns import added, names_of_rows
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import SYNONYMS, means
 from research.models.extractive.table_units import is_money, unit_of
+from research.quantities import quantities
 from research.text import has_cjk
 
 _WORD = (
@@ -29,9 +30,9 @@ _SLOT = re.compile(
 _LIGHT = frozenset(
     "work live keep take took taken use used go went gone carry hold contain belong include exist happen put find found see "
     "note tell please know want need come gain receive get obtain done offer list record measure register report count add "
-    "start end there both number figure all together altogether one two three four five six seven eight nine ten second "
+    "start end here there both number figure all together altogether one two three four five six seven eight nine ten second "
     "third fourth fifth ascending descending often among through via throughout bring brought place made make "
-    "show shown our ours us well term terms record records everything everyone".split()
+    "show shown our ours us up well term terms record records everything everyone".split()
 )
 """Words that do not say what is asked for."""
 _BEYOND = re.compile(
@@ -64,8 +65,9 @@ _AHEAD = 0.2
 CLEAR = 0.55
 """Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
 _CHINESE = re.compile(
-    r"请问?|加起来|一共|总共|合计|共有|共|总[额数量]?|平均[分值数]?|均[分值]|中位数|最[高低大小多少长短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
-    rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|全|整个?|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
+    r"请问?|在(?:我们|咱们)?(?:公司|单位|这[里儿])|"
+    r"加起来|一共|总共|合计|共有|共|总[额数量]?|平均[分值数]?|均[分值]|中位数|最[高低大小多少长久短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
+    rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|全体|全|整个?|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
     r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|列出|"
     r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|拿|获得|多|少"
 )
@@ -139,11 +141,16 @@ def _rest(meant: Meant) -> str:
 
 
 def _figures(rest: str) -> list[str]:
-    return re.findall(r"\d+(?:[.,]\d+)*", rest)
+    """Return the figures in digits, and those in words that have a unit: `four years`, but not `the four years`."""
+    measured = [each for each in quantities(rest) if each.unit and not re.search(r"\d", each.written)]
+    in_words = [each.written for each in measured if not re.search(r"\b(?:the|all|these)\s+$", rest[: each.start])]
+    return [*re.findall(r"\d+(?:[.,]\d+)*", rest), *in_words]
 
 
 def _known_figure(figure: str, meant: Meant, columns: Sequence[PColumn]) -> bool:
-    if figure == str(said.count_of(meant.text)) or re.search(rf"\b{figure}(?:nd|rd|th)\b", meant.text):
+    if figure in (str(said.count_of(meant.text)), str(meant.table.rows)) or re.search(
+        rf"\b{figure}(?:nd|rd|th)\b", meant.text
+    ):
         return True
     names = [*(column.name for column in columns), meant.table.title, meant.table.file]
     return any(re.search(rf"(?<!\d){re.escape(figure)}(?!\d)", name) for name in names)
@@ -153,6 +160,7 @@ def _own(meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     """Return the words that name the rows or what is asked of them."""
     key = meant.table.of_type("text")[:1]
     names = [word for column in (*columns, *key) for word in (*column.words, column.said)]
+    names += words_for(meant.degree, columns)
     units = [word for column in columns for word in words_of(column.unit)]
     units += ["rate"] if any(re.search(r"%|/|\bper\b", column.unit) for column in columns) else []
     units += ["date"] if any(column.type == "date" for column in columns) else []
@@ -185,7 +193,7 @@ def says_how(word: str) -> bool:
 def _light(word: str) -> bool:
     """Return whether a word, or the verb that it is a form of, does not say what is asked for."""
     stems = [word, *(word[: -len(end)] for end in ("s", "d", "ed", "ing") if word.endswith(end))]
-    return any(len(stem) > 2 and {stem, f"{stem}e"} & _LIGHT for stem in stems)
+    return word in _LIGHT or any(len(stem) > 2 and {stem, f"{stem}e"} & _LIGHT for stem in stems)
 
 
 def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
@@ -212,6 +220,7 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         *(column.name for column in (*columns, *meant.table.of_type("text")[:1])),
         *meant.head,
         *filter(None, [meant.kind, meant.taken]),
+        *words_for(meant.degree, columns),
     ]
     foreign = [name.replace("_", " ") for name in names if not has_cjk(name)]
     names += [word for group in SYNONYMS for word in group if not group.isdisjoint(names)]

@@ -15,6 +15,10 @@ _DIMENSIONS = {
         "年份 年代 日期 成立 建成 开业 出生 入职",
         "",
     ),
+    "tenure": (
+        "start since joined hired employ employed work worked serve serving service 入职 加入 入会 到岗 工作 任职 工龄 干得 干",
+        "",
+    ),
     "duration": ("time duration 用时 时间 时长 耗时", "min minute second sec s h hr hour 分 分钟 秒 小时"),
     "speed": ("speed velocity 速度 时速", "km/h mph m/s"),
     "price": (
@@ -52,7 +56,8 @@ _DEGREES = (
     ("light 最轻", "weight-"),
     ("tall", "height+"),
     ("short 最短 最矮", "height- length- duration-"),
-    ("long 最长", "length+ duration+"),
+    ("long 最长 最久", "length+ duration+"),
+    ("long-serving", "tenure-"),
     ("deep 最深", "depth+"),
     ("shallow 最浅", "depth-"),
     ("wide 最宽", "width+"),
@@ -68,6 +73,8 @@ _DEGREES = (
     ("large larg big bigg", "size+"),
     ("small", "size-"),
 )
+_DATED = ("origin", "tenure")
+"""Dimensions that dates measure."""
 _BY_WORD = {word: means.split() for words, means in _DEGREES for word in words.split()}
 _STEMS = sorted((word for word in _BY_WORD if word.isascii() and "_" not in word), key=len, reverse=True)
 _WORD = re.compile(
@@ -78,13 +85,20 @@ _WORD = re.compile(
 )
 
 
+_SERVES = re.compile(
+    r"\b(?:worked|served|serving|employed)\b|\bworks? (?:here|for|at|with)\b|\bwith us\b|\bbeen (?:here|with)\b|"
+    r"任职|工作(?![时日周量])|入职|工龄|干得|待得",
+    re.I,
+)
+"""Matches that somebody belongs to an organisation, so that *the longest* is since the earliest date."""
 _SAID = frozenset("expensive costly populous".split())
 
 
 def degree_of(text: str) -> str:
     """Return the word of a text that compares by some dimension: `old` for `the oldest`; empty if there is none."""
     match = _WORD.search(text)
-    return (match["stem"] or match["phrase"] or match["zh"]).lower().replace(" ", "_") if match else ""
+    word = (match["stem"] or match["phrase"] or match["zh"]).lower().replace(" ", "_") if match else ""
+    return "long-serving" if word in ("long", "最长", "最久") and _SERVES.search(text) else word
 
 
 _NAMED = 3
@@ -116,11 +130,22 @@ def measured(word: str, columns: Sequence[PColumn]) -> list[tuple[PColumn, bool]
             break
         names, units = _DIMENSIONS[means[:-1]]
         for column in columns:
-            strength = _strength(column, names.split(), units.split(), dated=means.startswith("origin"))
+            strength = _strength(column, names.split(), units.split(), dated=means[:-1] in _DATED)
             if strength and all(each is not column for _, each, _ in found):
                 found.append((strength, column, means.endswith("+")))
     most = max((strength for strength, _, _ in found), default=0)
     return [(column, high) for strength, column, high in found if strength == most]
+
+
+def words_for(word: str, columns: Sequence[PColumn]) -> list[str]:
+    """Return the words for what a degree measures in these columns: *worked*, *serving* for the longest, of a start date."""
+    return [
+        name
+        for means in _BY_WORD.get(word, ())
+        for names, units in [_DIMENSIONS[means[:-1]]]
+        if any(_strength(each, names.split(), units.split(), dated=means[:-1] in _DATED) == _NAMED for each in columns)
+        for name in names.split()
+    ]
 
 
 def _strength(column: PColumn, names: Sequence[str], units: Sequence[str], *, dated: bool) -> int:

@@ -68,7 +68,7 @@ class Plan(Struct, frozen=True):
     """How many members of a ranking are asked for; 0 for one, -1 for all."""
     rank: int = 1
     aggregate: str = ""
-    """SUM, AVG, MAX, MIN, COUNT or MEDIAN."""
+    """SUM, AVG, MAX, MIN, COUNT, MEDIAN, RATIO, or SHARE for the percentage that each member has of the sum."""
     wide: tuple[tuple[str, PColumn], ...] = ()
     """Columns that are one measure in different years."""
     score: float = 0.0
@@ -334,6 +334,9 @@ class _Planner(Measured):
         how = "COUNT" if measure is None else "MEDIAN" if median else "AVG" if mean else ""
         ranked = self.ranked()
         if group is not None and (ranked or GROUPED.search(text)):
+            shares = said.SHARE.search(text) and plain and not self.limits  # `more than 20%` asks for no share
+            if shares and measure and not measure.unit.startswith("%"):
+                return (None, "") if self.of(group) else ("rank", "SHARE")
             dated = measure is not None and measure.type in ("date", "year")
             least = "MIN" if not self._most(measure) else "MAX"
             return "rank", how or (least if dated or not plain or _of_one_row(self, group) else "SUM")

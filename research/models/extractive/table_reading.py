@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from research.citations.labelled import split
-from research.models.extractive.evidence import Evidence, Fact, Step
+from research.models.extractive.evidence import Fact, Step
 from research.models.extractive.times import MONTHS, YEAR, month_of
 from research.sandbox.sql import ROW
 from research.search.library.catalogue import identifier
@@ -181,14 +181,14 @@ def _column(line: str) -> PColumn | None:
     )
 
 
-def asked_of(evidence: Evidence, about: str) -> Step | None:
+def asked_of(steps: Sequence[Step], about: str) -> Step | None:
     """Return the step in which the tool described the tables for a question."""
-    return next((step for step in evidence.steps if step.name == QUERY and step.arguments.get("about") == about), None)
+    return next((step for step in steps if step.name == QUERY and step.arguments.get("about") == about), None)
 
 
-def result_of(evidence: Evidence, sql: str) -> Rows | None:
+def result_of(steps: Sequence[Step], sql: str) -> Rows | None:
     """Return the result of a statement that was run; None if it was not, or failed, or returned nothing."""
-    step = next((step for step in evidence.steps if step.name == QUERY and step.arguments.get("sql") == sql), None)
+    step = next((step for step in steps if step.name == QUERY and step.arguments.get("sql") == sql), None)
     match = _HEAD.search(step.text) if step and step.ok else None
     if step is None or match is None:
         return None
@@ -208,9 +208,9 @@ def result_of(evidence: Evidence, sql: str) -> Rows | None:
     )
 
 
-def ran(evidence: Evidence, sql: str) -> bool:
+def ran(steps: Sequence[Step], sql: str) -> bool:
     """Return whether a statement was run, successfully or not."""
-    return any(step.name == QUERY and step.arguments.get("sql") == sql for step in evidence.steps)
+    return any(step.name == QUERY and step.arguments.get("sql") == sql for step in steps)
 
 
 def figure(text: str) -> float | None:

@@ -54,6 +54,9 @@ def statement(plan: Plan) -> str:
     value = "COUNT(*)" if plan.measure is None else f"{plan.aggregate}({plan.measure.sql})"
     if plan.ratio:
         value = f"1.0 * SUM({plan.ratio[0].sql}) / SUM({plan.ratio[1].sql})"
+    if plan.aggregate == "SHARE":
+        assert plan.measure
+        value = f"100.0 * SUM({plan.measure.sql}) / (SELECT SUM({plan.measure.sql}) FROM {table}{_where(conditions)})"
     if plan.operation == "rank":
         assert plan.group
         way = "DESC" if plan.most else "ASC"

@@ -23,7 +23,7 @@ _COUNT = rf"(\d+|{'|'.join(_NUMBERS)})"
 MOST = re.compile(
     r"\b(?:most|highest|largest|biggest|greatest|top|best|longest|tallest|maximum|max|heaviest|richest|busiest|peak|"
     r"costliest|dearest|priciest|strongest|hottest|warmest|wettest|fastest|steepest|latest|newest|youngest|"
-    r"more|higher|larger|bigger|leads?|leading)\b|最(?:高|多|大|长|好|重|贵|快|热|强|新|晚)|更(?:高|多|大)|第[一二三四五](?!季)",
+    r"more|higher|larger|bigger|leads?|leading)\b|最(?:高|多|大|长|久|好|重|贵|快|热|强|新|晚)|更(?:高|多|大)|第[一二三四五](?!季)",
     re.I,
 )
 LEAST = re.compile(

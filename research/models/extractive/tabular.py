@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from research.models.extractive.evidence import Evidence
+from research.models.extractive.evidence import Evidence, Step
 from research.models.extractive.question import parse
 from research.models.extractive.similarity import cosine
 from research.models.extractive.spelling import spelt
@@ -20,7 +20,7 @@ from research.models.extractive.verdict import Action, TableAnswer, Verdict
 from research.text import tokens
 
 _OWN = "Tables: "
-_WORLD = "World Factbook"
+WORLD = "World Factbook"
 _SHOWN, _NEAR = 2, 0.2
 """Tables to name where none answers, and their least similarity to the question."""
 _FACTBOOK = "factbook ("
@@ -34,11 +34,11 @@ def solved(evidence: Evidence, acting: bool, *, near: bool = False) -> Verdict |
     question = evidence.question
     if not _offered(evidence):
         return None
-    step = asked_of(evidence, question)
+    step = asked_of(evidence.steps, question)
     if step is None:
         action = Action("query", {"about": question}, "Look which tables fit.")
         return Verdict(parse(question), actions=(action,)) if acting and not evidence.lessons else None
-    described = [with_amount(table) for table in tables(step.text) if table.file != _WORLD] if step.ok else []
+    described = [with_amount(table) for table in tables(step.text) if table.file != WORLD] if step.ok else []
     if found := _answered(evidence, question, described, acting, near):
         return found
     values = {value for table in described for column in table.of_type("text") for value in column.values}
@@ -55,17 +55,17 @@ def _answered(
     plan = planned(question, tuple(described))
     if isinstance(plan, Doubt):
         return Verdict(parse(question), doubt=plan.options)
-    return _carried_out(evidence, question, plan, acting) if plan and bool(plan.unread) == near else None
+    return carried_out(evidence.steps, question, plan, acting) if plan and bool(plan.unread) == near else None
 
 
 def columns_of(evidence: Evidence) -> list[str]:
     """Return the tables nearest in meaning to a question to calculate which has no answer, and their columns."""
     question = evidence.question
-    step = asked_of(evidence, question)
+    step = asked_of(evidence.steps, question)
     if step is None or not any(each.search(question) for each in CALCULATIONS):
         return []
     # Of a table by months, the last is the one as it is written.
-    own = {table.file: table for table in tables(step.text) if table.file != _WORLD}
+    own = {table.file: table for table in tables(step.text) if table.file != WORLD}
     columns = {file: ", ".join(column.name for column in table.columns) for file, table in own.items()}
     near = {file: cosine(question, f"{file} {own[file].title} {columns[file]}") for file in own}
     best = sorted((file for file in own if near[file] >= _NEAR), key=lambda file: -near[file])
@@ -78,13 +78,14 @@ def _offered(evidence: Evidence) -> bool:
     return bool(listed) and not listed.startswith(_FACTBOOK)
 
 
-def _carried_out(evidence: Evidence, question: str, plan: Plan, acting: bool) -> Verdict | None:
+def carried_out(steps: Sequence[Step], question: str, plan: Plan, acting: bool) -> Verdict | None:
+    """Return the next query of a plan, or its result; None if it has none that answers."""
     sql = statement(plan)
     if not sql:
         return None
-    if not ran(evidence, sql):
+    if not ran(steps, sql):
         return _step(question, sql) if acting else None
-    rows = result_of(evidence, sql)
+    rows = result_of(steps, sql)
     if rows is None:
         return None
     if plan.operation == "lookup" and len(rows.rows) > 1:
@@ -94,9 +95,9 @@ def _carried_out(evidence: Evidence, question: str, plan: Plan, acting: bool) ->
             return None if len(rows.rows) > 8 else Verdict(parse(question), table=(TableAnswer(plan, rows),))
         whole = replace(plan, operation="sum", aggregate="SUM")
         sql = statement(whole)
-        if not ran(evidence, sql):
+        if not ran(steps, sql):
             return _step(question, sql) if acting else None
-        total = result_of(evidence, sql)
+        total = result_of(steps, sql)
         return Verdict(parse(question), table=(TableAnswer(whole, total),)) if total else None
     if plan.operation == "list" and len(rows.rows) > LISTED:
         return None

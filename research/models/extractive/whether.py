@@ -47,7 +47,8 @@ def settled(found: Verdict) -> Verdict:
     rows = found.ranked.rows if found.ranked else ()
     facts = tuple(dict.fromkeys([*(each.fact for each in found.findings), *(row.fact for row in rows)]))
     refused = Verdict(q, missing=(q.text,), closest=facts)
-    amounts = facts and not (found.derived or found.limit or q.pick)
+    countries = found.ranked is not None and found.ranked.ranking.kind == "count"  # what is counted are not people
+    amounts = facts and not (found.derived or found.limit or q.pick or countries)
     if amounts and counts_things(q.text) and all(only_relative(fact.value) for fact in facts):
         return refused  # where there are more doctors, no density says
     most = SUPERLATIVE.search(q.text.lower()) and counts_things(q.text)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from research._util.amounts import plain, rounded
 from research._util.glossary import chinese_label
 from research.models.extractive import chinese, whether
-from research.models.extractive.arithmetic import amounts_of, has_ratio, items_of, year_of
+from research.models.extractive.arithmetic import amounts_of, has_ratio, items_of, weighed, year_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.chinese import a_measure, measure, part_of, superlative, the_measure, within, written
 from research.models.extractive.evidence import Fact, note
@@ -36,6 +36,7 @@ _WORDS = {
         "from": "from {a} in {y} [{m}] to {b} in {z} [{n}]",
         "series": "| Year | {name}: {label} |\n|---|---|",
         "difference": "The difference in {label} is {d}.",
+        "differ": "The difference in {label} between {names} is {d}.",
         "sum_of": "The {label} of {names} together: {s}.",
         "equal": "{names} have the same {label}: {value} [{n}].",
         "top": "**{name}** has {which} {label} in {place}: {value} [{n}].",
@@ -50,7 +51,7 @@ _WORDS = {
         "without": "No figure is listed for {names}.",
         "last_tied": "The last of them are tied, so more countries are listed than were asked for.",
         "stands": "By {label}, **{name}** is number {rank} in {place}: {value} [{n}].",
-        "passing": "**{count}** countries in {place} have {a_label} {limit}: {names}.",
+        "passing": "**{count}** countries in {place} have {a_label} {limit}: {names}{n}.",
         "total_sum": "The {label} of the countries in {place} adds up to **{value}** [{n}].",
         "share": "{name} has **{value}** of the {label} of the countries in {place}: {own} [{n}].",
         "total_mean": "The unweighted mean {label} of the countries in {place} is **{value}** [{n}].",
@@ -132,6 +133,7 @@ _WORDS = {
         "from": "从{y}年的{a} [{m}] 到{z}年的{b} [{n}]",
         "series": "| 年 | {name}的{label} |\n|---|---|",
         "difference": "{names}的{label}相差{d}。",
+        "differ": "{names}的{label}相差{d}。",
         "sum_of": "{names}的{label}合计{s}。",
         "equal": "{names}的{label}相同，都是{value} [{n}]。",
         "top": "**{name}** 的 {label} 在{place}{which}：{value} [{n}]。",
@@ -144,7 +146,7 @@ _WORDS = {
         "not_ranked": "属地不参加排名；数字更靠前的属地有{rows}。",
         "figures": "{said} [{n}]。",
         "stands": "{name}的 {label} 在{place}排第 {rank}：{value} [{n}]。",
-        "passing": "{place}有 **{count}** 个国家的 {label} {limit}：{names}。",
+        "passing": "{place}有 **{count}** 个国家的 {label} {limit}：{names}{n}。",
         "total_sum": "{place}各国的 {label} 合计 **{value}** [{n}]。",
         "share": "{name}的{label}占{place}合计的 **{value}**：{own} [{n}]。",
         "total_mean": "{place}各国 {label} 的平均值（未加权）为 **{value}** [{n}]。",
@@ -485,7 +487,10 @@ def _comparison(verdict: Verdict, w: dict[str, str]) -> list[str]:
         )
     )
     if verdict.computed:
-        lines += _calculated(verdict.findings, q, w)
+        said = (
+            line for pair in weighed(verdict.findings, q) for line in _calculated(pair, q, w, apart=len(others) > 1)
+        )
+        lines += dict.fromkeys(said)
     return lines
 
 
@@ -493,8 +498,11 @@ _TIMES_OF = re.compile(r"\bis how many times\b|是.{1,30}的.{0,3}[几多]少?�
 """Matches what asks how many times the second thing the first one is."""
 
 
-def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> list[str]:
-    """Return the sum or mean, or for two figures the difference and ratio, with the marks of what they are calculated from."""
+def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str], *, apart: bool = False) -> list[str]:
+    """Return the sum or mean, or for two figures the difference and ratio, with the marks of what they are calculated from.
+
+    `apart` says that there are others, so that the names are said.
+    """
     facts = [finding.fact for finding in findings]
     amounts = amounts_of(facts)
     values = [each.value for each in amounts]
@@ -509,8 +517,8 @@ def _calculated(findings: Sequence[Finding], q: Question, w: dict[str, str]) -> 
         lines.append(w[f"{q.operation}_of"].format(s=said, **named) + marks)
     elif len(facts) == 2 and values[0] != values[1]:
         gap = written(abs(values[0] - values[1]), amounts, w, label, points=True)
-        lines.append(w["difference"].format(d=f"**{gap}**", **named) + marks)
-        if has_ratio(amounts):
+        lines.append(w["differ" if apart else "difference"].format(d=f"**{gap}**", **named) + marks)
+        if has_ratio(amounts) and not apart:
             pairs = [*zip(values, (each.subject for each in findings), strict=True)]
             (more, a), (less, b) = pairs if _TIMES_OF.search(q.text) and values[1] else sorted(pairs, reverse=True)
             ratio = w["times"].format(r=plain(rounded(more / less, 2)))

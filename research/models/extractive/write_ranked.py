@@ -52,10 +52,9 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
             rank, name = found.count + 1, _named(ranking.limit.name, w)
             lines.append(w["stands"].format(name=name, rank=rank, value=_bold(own.value), n=own.n, **named))
         names = chinese.listed([row.name for row in found.rows[:NAMED]], w) + (" …" if len(found.rows) > NAMED else "")
-        if ranking.stands and names:  # no table below has its sources
-            names += "".join(f" [{n}]" for n in dict.fromkeys(row.fact.n for row in found.rows))
         if names or not ranking.stands:
-            lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", **named))
+            marks = "".join(f" [{n}]" for n in dict.fromkeys(row.fact.n for row in found.rows))
+            lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", n=marks, **named))
         lines += [_table(found, named, w)] if found.rows and not ranking.stands else []
     elif ranking.kind == "share":
         part = found.rows[0]

@@ -12,7 +12,7 @@ from research.models.extractive.table_columns import Filter, is_flag
 from research.models.extractive.table_plan import Plan
 from research.models.extractive.table_reading import PColumn, figure, shown
 from research.models.extractive.table_sql import parted, value_name
-from research.models.extractive.table_words import GROWTH
+from research.models.extractive.table_words import GROWTH, SUM
 from research.models.extractive.times import MONTHS
 from research.models.extractive.verdict import TableAnswer
 from research.text import has_cjk
@@ -26,6 +26,7 @@ _WORDS = {
         "MIN": "lowest {m}",
         "": "{m}",
         "RATIO": "{m}",
+        "SHARE": "share of {m}",
         "rows": "number of rows",
         "most": "the most",
         "fewest": "the fewest",
@@ -84,6 +85,7 @@ _WORDS = {
         "MIN": "{m}最低值",
         "": "{m}",
         "RATIO": "{m}",
+        "SHARE": "{m}占比",
         "rows": "行数",
         "most": "最多",
         "fewest": "最少",
@@ -173,6 +175,12 @@ def tabular(found: TableAnswer, language: str, question: str) -> list[str]:
     return paragraphs
 
 
+def sentence(found: TableAnswer, language: str, question: str) -> tuple[str, list[str]]:
+    """Return the first sentence of an answer, without marks, and its parts in bold type."""
+    said = _Sentences(found, language, question).head()[0]
+    return re.sub(r"\*\*| \[\d+\]", "", said), re.findall(r"\*\*(.+?)\*\*", said)
+
+
 class _Sentences:
     def __init__(self, found: TableAnswer, language: str, question: str) -> None:
         self.question, self.language, self.w = question, language, _WORDS[language]
@@ -210,6 +218,7 @@ class _Sentences:
     def _head(self, name: str) -> str:
         if name == value_name(self.plan):
             unit = self.plan.measure.unit if self.plan.measure else ""
+            unit = "%" if self.plan.aggregate == "SHARE" else unit
             return f"{self._what()} ({unit})" if unit else self._what()
         column = next((each for each in self.plan.table.columns if each.sql == name), None)
         if column is None:
@@ -230,8 +239,14 @@ class _Sentences:
             return self.w["rows"]
         name = _named(self.plan)
         group, counted = self.plan.group, self.rows.count == len(self.rows.rows) and not self.plan.table.by_month
-        if self.plan.operation == "rank" and (counted or (group and self.plan.table.unique(group))):
+        if (
+            self.plan.operation == "rank"
+            and self.plan.aggregate != "SHARE"
+            and (counted or (group and self.plan.table.unique(group)))
+        ):
             return name  # the total of one row is its figure
+        if self.plan.aggregate == "SUM" and SUM.match(name):
+            return name  # not `the total Total`
         return self.w[self.plan.aggregate].format(
             m=name, unit="分" if "分" in self.plan.measure.unit + self.question else "值"
         )
@@ -243,7 +258,8 @@ class _Sentences:
         if measure.type in ("date", "year"):
             return dated(cell, self.language) if measure.type == "date" else cell
         value = figure(cell)
-        return cell if value is None else with_unit(tidy(value), measure)
+        own = replace(measure, unit="%") if self.plan.aggregate == "SHARE" else measure
+        return cell if value is None else with_unit(tidy(value), own)
 
     def _chosen(self, filters: Sequence[Filter]) -> dict[str, str]:
         """Return the values that choose rows, by the names of their columns."""
@@ -275,14 +291,7 @@ class _Sentences:
         return told + (self.w["where"].format(all=self.w["and"].join(parts)) if parts else "")
 
     def _name(self, cell: str) -> str:
-        return self._dated(self.plan.group.sql, cell) if self.plan.group else cell
-
-    def _dated(self, name: str, cell: str) -> str:
-        """Return a cell of the column with this name; a date or the number of a month as people write it."""
-        types = {column.sql: column.type for column in self.plan.table.times}
-        if types.get(name) == "month" and cell.isdigit():
-            return dated(f"-{int(cell):02}", self.language)
-        return dated(cell, self.language) if types.get(name) == "date" else cell
+        return _dated(self.plan, self.language, self.plan.group.sql, cell) if self.plan.group else cell
 
     def _listed(self, rows: Sequence[Sequence[str]]) -> str:
         return self.w["join"].join(f"{self._name(row[0])} {self._value(row[-1])}" for row in rows)
@@ -384,7 +393,7 @@ class _Sentences:
         lines = []
         for row in self.rows.rows:
             named = zip(self.rows.columns, row[:-1], strict=False)
-            name = self.w["join"].join(self._dated(column, cell) for column, cell in named if cell)
+            name = self.w["join"].join(_dated(self.plan, self.language, column, cell) for column, cell in named if cell)
             lines.append(self.w["cell"].format(name=name, m=_named(self.plan), value=self._value(row[-1]), n=self.n))
         return lines
 
@@ -470,6 +479,14 @@ def _without_year(name: str, plan: Plan) -> str:
 def _period(name: str, language: str) -> str:
     parts = name.removeprefix("in_").split("_")
     return dated("-".join(parts).upper() if parts[-1].startswith("q") else "-".join(parts), language)
+
+
+def _dated(plan: Plan, language: str, name: str, cell: str) -> str:
+    """Return a cell of the column with this name; a date or the number of a month as people write it."""
+    types = {column.sql: column.type for column in plan.table.times}
+    if types.get(name) == "month" and cell.isdigit():
+        return dated(f"-{int(cell):02}", language)
+    return dated(cell, language) if types.get(name) == "date" else cell
 
 
 def tidy(value: float) -> str:
