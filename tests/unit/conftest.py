@@ -13,6 +13,12 @@ import pytest
 from research.search.library.file import LibraryFile
 
 
+@pytest.fixture(scope="session", autouse=True)
+def fonts() -> None:
+    """Let matplotlib list the fonts of this machine: the first time ever, it starts a process for that."""
+    import matplotlib.font_manager  # noqa: F401
+
+
 @pytest.fixture(scope="module", autouse=True)
 def sealed() -> Iterator[None]:
     """Fail a test that opens what belongs under `tests/contract`."""
