@@ -430,6 +430,35 @@ def test_when_is_answered_by_a_day_that_is_counted(office: Asked) -> None:
     assert "**fifth calendar day**" in _verdict(office("When do we need a doctor's note?"))
 
 
+LETTERS = {
+    "街坊报 · 2025年春季号": "合唱团的汇报演出定于5月17日在河湾礼堂举行。\n\n摄影比赛6月3日截稿，照片寄给柳芸。一等奖奖金为两千元。",
+    "Team meeting": "Mara Ellison presented the fire drill. She will send the new floor plans to the tenants by 4 March. "
+    "The lift is inspected by Tolva in June.",
+}
+
+
+@pytest.fixture(scope="module")
+def letters(noted: Noted) -> Asked:
+    return _workbench(noted, LETTERS)
+
+
+def test_a_document_whose_title_has_two_parts_is_read(letters: Asked) -> None:
+    assert "**河湾礼堂**" in _verdict(letters("合唱团的汇报演出在哪里举行？"))
+
+
+def test_who_is_named_by_the_sentence_before_one_that_says_she(letters: Asked) -> None:
+    view = letters("Who will send the new floor plans to the tenants?")
+    assert (view.outcome, "Mara Ellison" in view.answer) == ("answered", True), view.answer
+
+
+def test_a_part_of_a_question_is_read_together_with_what_stands_before_it(letters: Asked) -> None:
+    view = letters("摄影比赛几号截稿，一等奖多少钱？")
+    assert [part.status for part in view.parts] == ["answered", "answered"], view.answer
+    assert "6月3日" in view.answer and "两千元" in view.answer
+    view = letters("I would like to come in June. Who inspects the lift?")
+    assert "Tolva" in _verdict(view), view.answer
+
+
 def test_beside_own_documents_a_country_that_is_not_named_is_not_what_a_question_is_about(noted: Noted) -> None:
     bench, folder = noted(OFFICE)
     view = research.run("When is the Christmas party?", workbench=bench, folders=(folder,), model="extractive")

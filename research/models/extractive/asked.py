@@ -24,7 +24,8 @@ _LONG = 60
 _SENTENCE = re.compile(r"(?<=[?？!！。])\s*|(?<=[a-z\d)\]][.;])\s+(?=[A-Z\"“(])|\n+")
 _VERB = re.compile(
     r"^\W*(?:(?:also|and|then|please|kindly|now|next)[ ,]+)*(?:name|give|list|tell|compare|rank|find|state|calculate|compute|"
-    r"add|say|specify|identify|show|provide|look up|i need|need|i want|i would like|i'd like|let me know|请|告诉|列出|给出|"
+    r"add|say|specify|identify|show|provide|look up|let me know|"
+    r"(?:i need|need|i want|i would like|i'd like)(?! to (?!know|see|find|learn|hear|compare))|请|告诉|列出|给出|"
     r"比较|说出|写出)\b",
     re.I,
 )
@@ -39,10 +40,10 @@ _JOINED = re.compile(
     re.I,
 )
 _JOINED_ZH = re.compile(
-    r"[，,；;]\s{0,9}(?!相?差|[高多低少大小长短]出?多)(?=[^，,；;？?]{0,300}(?:谁|什么|哪|多少|几[个位年岁]|何时|多[大长高久远]|为什么|吗))"
+    r"[，,；;]\s{0,9}(?!相?差|[高多低少大小长短]出?多)(?=[^，,；;？?]{0,300}(?:谁|什么|哪|多少|几[个位年岁号月天点]|何时|多[大长高久远]|为什么|吗))"
 )
 _ASKS = re.compile(
-    rf"\b{_ASKING}|谁|什么|哪|多少|几[个位年岁成]|何[时处地年]|多[大长高久远]|为什么|为何|吗|是否|还是", re.I
+    rf"\b{_ASKING}|谁|什么|哪|多少|几[个位年岁成号月天点]|何[时处地年]|多[大长高久远]|为什么|为何|吗|是否|还是", re.I
 )
 _ITS = re.compile(r"\s{0,9},?\s{1,9}and (?=(?:its|their|his|her) [\w' -]{1,300}\??$)", re.I)
 _POSSESSIVE = re.compile(r"(?:its|their|his|her) ", re.I)

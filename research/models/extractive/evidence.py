@@ -149,6 +149,8 @@ class Evidence:
         """The question as the user wrote it."""
         self.question = standing(self.written, _EXCHANGE.findall(block))
         """The question, completed from those of a conversation before it."""
+        self.context = ""
+        """What the user said before it, if it is a part of a longer question."""
         self.language = language_of(self.question)  # also of its parts, whose names may be in another one
         self.lost = bool(block) and lost(self.question)
         """Whether it asks about something that none of these names."""

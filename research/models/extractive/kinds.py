@@ -18,7 +18,7 @@ _ASKED: dict[Kind, str] = {
     "date": r"\b(?:since|by|until) when\b|\bwhen['’]s\b|"
     r"\bwhen (?:was|were|is|are|did|does|do|has|had|may|must|shall|should|will|can)\b|"
     r"\b(?:what|which) (?:date|day|time)\b|\bwhat(?:['’]s| is| was) the (?:[\w-]{1,20} ){0,3}(?:date|deadline)\b|\bbirthday\b|"
-    r"什么时候|什么时间|何时|几点|哪一?天|日期",
+    r"什么时候|什么时间|何时|几[点号月]|哪一?天|日期",
     "number": r"\bhow (?:many|much|long|old|far|tall|high|large|big|deep|wide)\b|"
     r"\bwhat (?:is|was|are|were) [^.?!]{0,60}\bworth\b|多少|"
     r"\bwhat (?:is|was|are|were) (?:[\w'’-]{1,30} ){0,4}?(?:budget|costs?|price|sales|revenues?|turnover|profits?|salary|wages?|"

@@ -93,9 +93,9 @@ class Page(Struct, frozen=True, dict=True):
 
     @cached_property
     def record(self) -> bool:
-        """Whether it is a list of labelled values, or a section of one, and not prose."""
+        """Whether it is a list of labelled values, or a section of the Factbook, and not prose."""
         labelled = sum(bool(fact.label) for fact in self.lines)
-        return " · " in self.title or (labelled > 2 and 2 * labelled > len(self.lines))
+        return (" · " in self.title and not self.lines[0].own) or (labelled > 2 and 2 * labelled > len(self.lines))
 
 
 def pages_of(evidence: Evidence) -> tuple[Page, ...]:
@@ -128,9 +128,12 @@ def _without_repeats(facts: Sequence[Fact]) -> tuple[Fact, ...]:
 class Wanted:
     """The topic words of a question with their weights: the fewer documents contain a word, the higher."""
 
-    def __init__(self, question: str, names: Sequence[str], pages: Sequence[Page]) -> None:
+    def __init__(self, question: str, names: Sequence[str], pages: Sequence[Page], context: str = "") -> None:
+        """`context` is what was said before the question; its words count too."""
         self.text, self.names = question, tuple(names)
-        found = dict.fromkeys(content_tokens(question))
+        self.whole = f"{context} {question}".strip()
+        """The question behind its context."""
+        found = dict.fromkeys([*content_tokens(question), *content_tokens(context)])
         spoken = [token for token in found if token not in _empty() and not _ASKS.search(token)]
         self.words = {stem(token): token for token in reversed(spoken)}
         """The words as written, by key."""

@@ -44,7 +44,7 @@ class Prose:
         self.evidence, self.own = evidence, own
         self.names = names_asked(question)
         self.pages = tuple(page for page in pages_of(evidence) if not own or page.lines[:1] and page.lines[0].own)
-        self.wanted = Wanted(question, self.names, self.pages)
+        self.wanted = Wanted(question, self.names, self.pages, evidence.context)
 
     @cached_property
     def known(self) -> Names:
@@ -87,7 +87,7 @@ class Prose:
 
     def opening(self) -> list[Action]:
         """Return searches for the whole question and for each name in it."""
-        found = [_search(self.wanted.text, "Find out which documents speak of this.")]
+        found = [_search(self.wanted.whole, "Find out which documents speak of this.")]
         found += [_search(name, f"Look for {name}.") for name in self.names[:NAMES]]
         return list({action.arguments["query"]: action for action in found if action.arguments["query"]}.values())
 

@@ -15,7 +15,7 @@ from research.models.extractive.passages import Page, Wanted, alike, keys
 from research.models.extractive.patterns import YEAR
 from research.models.extractive.polarity import agrees
 from research.models.extractive.prose import CITED, Prose
-from research.models.extractive.scoring import SURE, Scorer, Sentence, amount
+from research.models.extractive.scoring import BACK, SURE, Scorer, Sentence, amount
 from research.models.extractive.similarity import cosine
 from research.models.extractive.stems import stem
 from research.models.extractive.table_plan import NAMES
@@ -59,7 +59,8 @@ def read(prose: Prose) -> Reading | None:
     """Return the answer from the chosen documents; None if they are about something else."""
     wanted = prose.wanted
     unknown = [name for name in prose.names if not any(_holds(page, name, prose) for page in prose.pages)]
-    if wanted.share(frozenset[str]().union(*map(keys, unknown))) >= _STRANGE:
+    strange = wanted.share(frozenset[str]().union(*map(keys, unknown))) >= _STRANGE
+    if strange and not prose.own:
         return None
     kind = kind_of(wanted.text)
     scorer = Scorer(wanted, prose.known, kind)
@@ -69,7 +70,7 @@ def read(prose: Prose) -> Reading | None:
     fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
     chosen = fitting if fitting and fitting[0].probability >= _CLOSE else ranked
     whole = [said for said in fitting if said.things and _does(said, wanted) and _says_all(said, wanted)]
-    missing = not chosen[0].things or not _does(chosen[0], wanted)
+    missing = not (chosen[0].things or chosen[0].beside) or not _does(chosen[0], wanted)
     alone = kind in (*_TIMED, "person") and len(whole) == 1 and missing
     if alone:
         chosen = fitting = ranked = whole  # below its heading, it says all that is asked, with a figure or who does it
@@ -77,11 +78,13 @@ def read(prose: Prose) -> Reading | None:
     # Beside one that says more of the question, but denies it or does not, another is no answer.
     stated = (
         chosen is fitting
+        and not strange
         and (alone or first.probability > SURE)
         and ranked[0].own <= first.own | keys(first.page.title)
     )
     stated = stated and not (kind in ("date", "year") and not first.things and not re.search(r"\d", first.fact.line))
-    stated = stated and not (kind == "person" and not first.things and lost(first.fact.line))  # *she* is no name
+    named = first.things or first.beside
+    stated = stated and not (kind == "person" and not named and lost(first.fact.line))  # *she* is no name
     stated = stated and (kind != "person" or _does(first, wanted))
     stated = stated and not _otherwise(first, wanted) and not _unranked(first, wanted.text)
     stated = stated and not _of_another_year(first, wanted.text) and not _of_others(first, wanted)
@@ -96,8 +99,9 @@ def read(prose: Prose) -> Reading | None:
     quotes = [said.fact for said in best]
     if not stated and prose.own:
         quotes = _passage(first)
-    elif (further := first.beside or _further(first, prose, scorer)) and further not in quotes:
-        quotes.insert(1, further)
+    else:
+        further = first.beside or _further(first, prose, scorer)
+        quotes = _led(first, [*quotes[:1], *((further,) if further and further not in quotes else ()), *quotes[1:]])
     quoted = {said.page.n for said in best}
     others = {said.page.n: said.fact for said in reversed(ranked) if said.page.n not in quoted}
     order = [page.n for page in prose.chosen if page.n in others][: CITED - len(quoted)]
@@ -141,6 +145,14 @@ def _further(first: Sentence, prose: Prose, scorer: Scorer) -> Fact | None:
     units = {each.unit for each in quantities(first.fact.line) if each.kind == "number"}
     things = scorer.things(behind.line, first.page)
     return behind if any(each.unit in units for thing in things for each in quantities(thing)) else None
+
+
+def _led(first: Sentence, quotes: Sequence[Fact]) -> list[Fact]:
+    """Return the sentences to quote, behind the one that names what the first of them refers back to."""
+    section = _lines_of(first)
+    at = section.index(first.fact)
+    before = section[at - 1 : at] if at and BACK.match(first.fact.line) else []
+    return [*before, *(fact for fact in quotes if fact not in before)]
 
 
 def _ways(pages: Sequence[Page], prose: Prose) -> dict[Page, frozenset[str]]:
@@ -242,7 +254,20 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
             if kind != "number" and not figure and (stated := _COMPLEMENT.match(line, verb.end())):
                 return stated[0]
     clause = next((each for each in re.split("[，,;；]", line) if asked <= keys(each)), line)  # of several people
-    return said.things[0] if named and said.things[0] in clause and not (kind == "name" and figures) else ""
+    if not named or said.things[0] not in clause or (kind == "name" and figures):
+        return ""
+    return _with_nouns(said.things[0], line) if kind == "place" and has_cjk(line) else said.things[0]
+
+
+def _with_nouns(place: str, line: str) -> str:
+    """Return a Chinese place with the nouns behind it, which belong to it: 河湾 in 河湾礼堂."""
+    import rjieba
+
+    for word, tag in rjieba.tag(line[line.find(place) + len(place) :]):
+        if tag[0] not in "an":
+            break
+        place += word
+    return place
 
 
 def _passage(said: Sentence) -> list[Fact]:

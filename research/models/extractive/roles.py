@@ -98,7 +98,8 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         whole = completed(text, before.question if before else "", said, within=True)
         lost = not said and (refers(whole) or leaves_out(whole)) if before else evidence.lost
         if lost:  # nothing was found that it could be about
-            found.append(Solved(whole, evidence, Verdict(parse(whole), missing=(whole,))))
+            nothing = Solved(whole, evidence, Verdict(parse(whole), missing=(whole,)))
+            found.append(_within(evidence, text, nothing, messages))
             continue
         if before and compares(text) and before.verdict.question.operation != "growth":
             found.pop()  # the comparison says its figure too
@@ -106,12 +107,22 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
             continue
         about = carried(whole, before.question) if before else ""  # `and when was the last election?`
         tried = _each(evidence, about, messages)._replace(question=whole) if about else None
-        found.append(tried if tried and _goes_on(tried.verdict) else _each(evidence, whole, messages))
+        alone = tried if tried and _goes_on(tried.verdict) else _each(evidence, whole, messages)
+        found.append(alone if _goes_on(alone.verdict) else _within(evidence, text, alone, messages))
     first = found[0].verdict
     open_ = len(found) == 1 and not (_goes_on(first) or evidence.planned)
     if open_ and evidence.written != evidence.question and not refers(evidence.written):
         return [_each(evidence, evidence.written, messages)]  # perhaps it does not go on from the question before
     return found
+
+
+def _within(evidence: Evidence, text: str, alone: Solved, messages: Sequence[Message] | None) -> Solved:
+    """Return a part of a question read from own documents together with what is said before it, or else as it is `alone`."""
+    at = evidence.question.lower().find(text.rstrip("?？").lower())
+    if at < 1 or not evidence.own:
+        return alone
+    found = _each(evidence, alone.question, messages, evidence.question[:at])
+    return found if found.verdict.actions or found.verdict.reading else alone
 
 
 def _already(evidence: Evidence, text: str, before: Solved) -> bool:
@@ -130,8 +141,8 @@ def _goes_on(verdict: Verdict) -> bool:
     return bool(verdict.actions or verdict.doubt or answers(verdict))
 
 
-def _each(evidence: Evidence, text: str, messages: Sequence[Message] | None) -> Solved:
-    own = asking(evidence, without_cause(text)[0])
+def _each(evidence: Evidence, text: str, messages: Sequence[Message] | None, context: str = "") -> Solved:
+    own = asking(evidence, without_cause(text)[0], context)
     verdict = solved(own, acting=messages is not None)
     if messages is not None and not _able(verdict.actions, messages):
         verdict = solved(own, acting=False)

@@ -47,6 +47,8 @@ _MEASURED = {
 """Words for what a unit measures."""
 SURE = 0.5
 """Probability above which a sentence is given as the answer."""
+BACK = re.compile(r"\W*(?:(?:she|he|they|it|this|these|those|both|her|his|their|its)\b|[她他它其此这该])", re.I)
+"""Matches the start of a sentence about what the one before it names."""
 _COMPARED = 150
 """Sentences, the best by their words, whose meaning is compared."""
 _LEAST = 3
@@ -67,7 +69,7 @@ class Sentence(Struct, frozen=True):
     things: tuple[str, ...]
     """The names, numbers or dates in it that the question asks for."""
     beside: Fact | None = None
-    """The sentence behind it that has a name which is asked for, if it has none itself."""
+    """The sentence behind it, or before it if it refers back, that has a name which is asked for, if it has none itself."""
     score: float = 0.0
 
     @property
@@ -121,9 +123,9 @@ class Scorer:
     def _asking(self, left: frozenset[str]) -> str:
         """Return the question, or what is left of it behind the sentences that led to a document."""
         if left >= self._wanted.words.keys():
-            return self._wanted.text
+            return self._wanted.whole
         said = {self._wanted.words[at] for at in self._wanted.words.keys() - left}
-        return " ".join(word for word in tokens(self._wanted.text) if word not in said)
+        return " ".join(word for word in tokens(self._wanted.whole) if word not in said)
 
     def features(self, said: Sentence, near: float, in_place: float, by_words: float) -> dict[str, float]:
         """Return what the score is made of, each about 0 to 1.
@@ -172,7 +174,7 @@ class Scorer:
         A sentence has what stands over it only if it has something of the question itself.
         """
         wanted, found = self._wanted, []
-        for fact, behind in zip(page.lines, (*page.lines[1:], None), strict=True):
+        for before, fact, behind in zip((None, *page.lines[:-1]), page.lines, (*page.lines[1:], None), strict=True):
             if fact.line.startswith("#") or HEAD.match(fact.line) or len(tokens(fact.line)) < _LEAST or fact.cut:
                 continue
             own = wanted.held(page, fact.line)
@@ -182,8 +184,9 @@ class Scorer:
             led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
             left = frozenset(wanted.words.keys() - (way if wanted.asked - way else frozenset()))
             things = self.things(fact.line, page)
-            named = self._kind == "person" and not things and behind and not behind.line.startswith("#")
-            beside = behind if named and behind and self.things(behind.line, page) else None
+            other = before if BACK.match(fact.line) else behind
+            named = self._kind == "person" and not things and other and not other.line.startswith("#")
+            beside = other if named and other and self.things(other.line, page) else None
             found.append(Sentence(fact, page, own, own | led, left, things, beside))
         return found
 

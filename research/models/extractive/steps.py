@@ -50,7 +50,7 @@ def _solved(evidence: Evidence, acting: bool) -> Verdict:
             finder.subjects([led.name], next((target.text for target in grounded(parse(text)).targets), ""))
             if finder.actions:
                 return Verdict(parse(evidence.question), actions=tuple(finder.actions), led=tuple(leads))
-    verdict = Solver(asking(evidence, text), acting=acting).verdict()
+    verdict = Solver(asking(evidence, text, evidence.context), acting=acting).verdict()
     if not leads:
         return verdict
     if verdict.actions or verdict.findings:
@@ -70,12 +70,12 @@ def relevant(evidence: Evidence) -> list[Fact]:
     return list(dict.fromkeys([*kept, *asked_for(asking(evidence, text))]))[:MAX_FACTS]
 
 
-def asking(evidence: Evidence, text: str) -> Evidence:
-    """Return the evidence for another question."""
-    if text == evidence.question:
+def asking(evidence: Evidence, text: str, context: str = "") -> Evidence:
+    """Return the evidence for another question, which goes on from a `context`."""
+    if (text, context) == (evidence.question, evidence.context):
         return evidence
     other = copy.copy(evidence)
-    other.question = text
+    other.question, other.context = text, context
     return other
 
 

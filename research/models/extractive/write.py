@@ -277,9 +277,11 @@ def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
             return [w["likely"], first.removeprefix("- "), *unknown, *_under(w["around"], beside)]
         return [w["unsaid"], *unknown, *_under(w["closest"], [first, *beside])]
     best = [note(fact).removeprefix("- ") for fact in reading.best]
-    title, quote, line = best[0].partition("“")
-    bold = line.replace(reading.span, f"**{reading.span}**", 1) if reading.span else line
-    head = [f"{title}{quote}{bold}", *best[1:], w["best"]]
+    at = next((n for n, fact in enumerate(reading.best) if reading.span and reading.span in fact.line), -1)
+    if at >= 0:
+        title, quote, line = best[at].partition("“")
+        best[at] = f"{title}{quote}{line.replace(reading.span, f'**{reading.span}**', 1)}"
+    head = [*best, w["best"]]
     return [*head, *unknown, *_under(w["more"], list(map(note, reading.others)))]
 
 
