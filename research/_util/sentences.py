@@ -12,7 +12,7 @@ _ABBREVIATIONS = frozenset(
     "co corp bros e.g i.e cf ca c etc u.s u.k u.n a.m p.m ph.d jan feb mar apr jun jul aug sep sept oct nov dec mt ft".split()
 )
 _STOP = re.compile(
-    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|\[|$|[\u3400-\u9fff])|[。！？；][”’」』）)*_]*|[.!?](?=[\"”]?\s{0,9}\[\d)"
+    r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|\[|$|[\u3400-\u9fff])|[。！？；](?:\"(?=[”’」』]))?[”’」』）)*_]*|[.!?](?=[\"”]?\s{0,9}\[\d)"
 )
 _OPENED = re.compile(r"(?:^|[“\"「『])\s{0,9}$")
 """Matches the start of a line or of a quote."""

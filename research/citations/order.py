@@ -190,7 +190,7 @@ class Index:
     def _cuts(self, words: Sequence[Word]) -> Iterator[tuple[int, int]]:
         """Yield the place of each few words of a claim without which it may have as many words as a sentence."""
         frame = _frame(words)
-        if (frame[0], len(frame)) in self._heads:
+        if frame and (frame[0], len(frame)) in self._heads:
             yield 0, 0
         for start in range(len(frame)):
             for end in range(start + 1, min(start + _SUBJECT, len(frame)) + 1):

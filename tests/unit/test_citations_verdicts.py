@@ -961,3 +961,9 @@ ENERGY = Source(
 def test_the_last_part_of_a_label_is_enough_if_no_other_label_has_it(claim: str, status: str) -> None:
     (found,) = check_claim(claim, [ENERGY])
     assert found.status == status
+
+
+@pytest.mark.parametrize("claim", ["“” [1]", "Notes: “。” [1]", '季刊：“"最难的是第三年。"” [1]'])
+def test_a_claim_without_words_or_with_quotes_within_quotes_is_one_statement(claim: str) -> None:
+    (found,) = check(claim, [Source(1, "library://own/a", "季刊", "组里只有七个人。最难的是第三年。")])
+    assert found.status in (*HOLDS, "unverified") and f"{found.claim} [1]" == claim
