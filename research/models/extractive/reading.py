@@ -60,11 +60,13 @@ def read(prose: Prose) -> Reading | None:
     wanted = prose.wanted
     unknown = [name for name in prose.names if not any(_holds(page, name, prose) for page in prose.pages)]
     strange = wanted.share(frozenset[str]().union(*map(keys, unknown))) >= _STRANGE
-    if strange and not prose.own:
+    unsure = prose.own and has_cjk(wanted.text)  # what the segmenter takes for a name may be none
+    if strange and not unsure:
         return None
     kind = kind_of(wanted.text)
     scorer = Scorer(wanted, prose.known, kind)
-    ranked = scorer.scored(_ways([page for page in prose.pages if page.lines], prose))
+    pages = [page for page in prose.pages if page.lines]
+    ranked = scorer.scored(_ways(pages, prose) or dict.fromkeys(pages if unsure else (), frozenset()))
     if not ranked or ranked[0].probability < _CLOSE:
         return None
     fitting = [said for said in ranked if kind == "whether" or agrees(said.fact.line, wanted.text, wanted.asked)]
@@ -98,7 +100,8 @@ def read(prose: Prose) -> Reading | None:
     one = stated and clear and len(first.things) == 1 and wanted.asked <= first.own and not options(wanted.text)
     quotes = [said.fact for said in best]
     if not stated and prose.own:
-        quotes = _passage(first)
+        near = [said.fact for said in chosen[:_QUOTED] if said.probability >= _CLOSE]
+        quotes = list(dict.fromkeys([*near, *_passage(first)]))
     else:
         further = first.beside or _further(first, prose, scorer)
         quotes = _led(first, [*quotes[:1], *((further,) if further and further not in quotes else ()), *quotes[1:]])
@@ -151,7 +154,9 @@ def _led(first: Sentence, quotes: Sequence[Fact]) -> list[Fact]:
     """Return the sentences to quote, behind the one that names what the first of them refers back to."""
     section = _lines_of(first)
     at = section.index(first.fact)
-    before = section[at - 1 : at] if at and BACK.match(first.fact.line) else []
+    back = BACK.match(first.fact.line)
+    start = section.index(first.beside) if back and first.beside in section[:at] else max(0, at - 1)
+    before = section[start:at] if back else []
     return [*before, *(fact for fact in quotes if fact not in before)]
 
 

@@ -6,6 +6,7 @@ docs/decisions/0050-sentences-by-a-fitted-score.md.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping
@@ -49,6 +50,8 @@ SURE = 0.5
 """Probability above which a sentence is given as the answer."""
 BACK = re.compile(r"\W*(?:(?:she|he|they|it|this|these|those|both|her|his|their|its)\b|[她他它其此这该])", re.I)
 """Matches the start of a sentence about what the one before it names."""
+_BACK = 3
+"""Sentences before such a one in which a name is looked for."""
 _COMPARED = 150
 """Sentences, the best by their words, whose meaning is compared."""
 _LEAST = 3
@@ -174,7 +177,7 @@ class Scorer:
         A sentence has what stands over it only if it has something of the question itself.
         """
         wanted, found = self._wanted, []
-        for before, fact, behind in zip((None, *page.lines[:-1]), page.lines, (*page.lines[1:], None), strict=True):
+        for at, fact in enumerate(page.lines):
             if fact.line.startswith("#") or HEAD.match(fact.line) or len(tokens(fact.line)) < _LEAST or fact.cut:
                 continue
             own = wanted.held(page, fact.line)
@@ -184,11 +187,16 @@ class Scorer:
             led = way | wanted.held(page, page.heads[fact.line]) if own - keys(page.title) else way
             left = frozenset(wanted.words.keys() - (way if wanted.asked - way else frozenset()))
             things = self.things(fact.line, page)
-            other = before if BACK.match(fact.line) else behind
-            named = self._kind == "person" and not things and other and not other.line.startswith("#")
-            beside = other if named and other and self.things(other.line, page) else None
+            beside = self._beside(page, at) if self._kind == "person" and not things else None
             found.append(Sentence(fact, page, own, own | led, left, things, beside))
         return found
+
+    def _beside(self, page: Page, at: int) -> Fact | None:
+        """Return the sentence with a name that is nearest before one that refers back, else the one behind."""
+        back = BACK.match(page.lines[at].line)
+        near = page.lines[max(0, at - _BACK) : at][::-1] if back else page.lines[at + 1 : at + 2]
+        said = itertools.takewhile(lambda fact: not fact.line.startswith("#"), near)
+        return next((fact for fact in said if self.things(fact.line, page)), None)
 
     def things(self, line: str, page: Page, *, firm: bool = False) -> tuple[str, ...]:
         """Return the names, numbers or dates of a sentence that neither the question nor the title contains.

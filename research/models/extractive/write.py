@@ -115,7 +115,6 @@ _WORDS = {
         "near": "**No certain answer found.** No table accounts for {words}; without it, this comes closest.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest passages found",
-        "around": "Next to it",
         "understood": "“{written}” was understood as {name}.",
         "doubt": "Which is meant: {options}?",
         "or": " or ",
@@ -208,7 +207,6 @@ _WORDS = {
         "near": "**没有找到确定的答案。** 表格里没有与{words}对应的内容；不计这个词，最接近的结果如下。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的段落",
-        "around": "上下文",
         "understood": "“{written}”理解为 {name}。",
         "doubt": "请问指的是哪一个：{options}？",
         "or": "，还是",
@@ -274,7 +272,7 @@ def _reading(reading: Reading, w: dict[str, str]) -> list[str]:
     if not reading.stated:
         first, *beside = map(note, reading.best)
         if reading.likely:
-            return [w["likely"], first.removeprefix("- "), *unknown, *_under(w["around"], beside)]
+            return [w["likely"], first.removeprefix("- "), *unknown, *_under(w["closest"], beside)]
         return [w["unsaid"], *unknown, *_under(w["closest"], [first, *beside])]
     best = [note(fact).removeprefix("- ") for fact in reading.best]
     at = next((n for n, fact in enumerate(reading.best) if reading.span and reading.span in fact.line), -1)
