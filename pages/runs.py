@@ -17,12 +17,14 @@ run_id = address.named("run", t("The address names no run."), t("All runs"))
 if not run_id:  # an open run has its question as title
     st.title(t("Runs"), anchor=False)
 top = st.container(key="runs-top", horizontal=True, vertical_alignment="center")
-messages = st.container(gap="xsmall")
+outcomes, messages = st.container(), st.container(gap="xsmall")
 bench = home.bench()
 with top:
     if bench.store.runs(limit=1):
         filters.draw(bench)
     imports.draw(bench)
+with outcomes:
+    filters.outcomes(bench)
 with messages:
     imports.show_result()
 
