@@ -13,7 +13,7 @@ from pages.locale.update import FILE, messages
 from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
 from research import defaults, plugins
-from research._util.said import translated
+from research._util.said import catalogue, translated
 from research.citations import check
 from research.citations.verification import fused
 from research.config.named_endpoints import Entry
@@ -145,6 +145,11 @@ def test_what_is_not_set_up_is_said_in_chinese(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(ConfigError) as error:
         Workbench(load(home=tmp_path)).model("groq:llama")
     assert language.spoken(error.value) == "端点“groq”（Groq）尚未设置：请在“设置”页面添加，或设置 GROQ_API_KEY"
+
+
+def test_a_token_has_one_chinese_word(chinese: dict[str, str]) -> None:
+    said = [*chinese.values(), *catalogue().values()]
+    assert [text for text in said if re.search(r"(?i)令牌|token", re.sub(r"\{\w*\}|`[^`]*`", "", text))] == []
 
 
 @pytest.mark.parametrize("name", ["groq:llama", "nonsense:x"])
