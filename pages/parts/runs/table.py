@@ -58,7 +58,7 @@ def draw(bench: Workbench, rows: Sequence[RunRow], opened: bool) -> None:
         st.caption(t("Newest first; runs of the same question stand together."))
     with st.container(key="runs-wide"):
         _table(bench, rows, asked, opened)
-        if not opened:  # ticking is possible only while no run is open
+        if not opened and not selected(rows):  # the actions on ticked runs take its place
             st.caption(t("Click a row to open the run. Tick one or more to compare, tag, export or delete them."))
     with st.container(key="runs-narrow", gap="xxsmall"):
         _links(rows, asked)
