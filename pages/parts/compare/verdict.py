@@ -80,10 +80,8 @@ def _title(found: Verdict, columns: Sequence[Column]) -> str:
 def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
     """Yield what follows the title, as Markdown."""
     full = [columns[place] for place in found.full]
-    if found.kind == "same":
-        yield f"**{_answer(full[0].view)}**"
-    if found.kind != "same" or len(full) < len(columns):
-        yield _answers(columns)
+    same = found.kind == "same" and len(full) == len(columns)
+    yield f"**{_answer(full[0].view)}**" if same else _answers(columns)
     if found.kind == "compatible":
         yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)
     if len(full) > 1 and (took := _took(found, columns)):
