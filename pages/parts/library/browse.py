@@ -95,8 +95,8 @@ def _list(library: Library, info: CollectionInfo) -> None:
     if info.name == PAGES:
         columns["Address"] = [each.url for each in shown]
     elif info.name != FACTBOOK:
-        columns["File"] = [unquote(each.url).split("/", 3)[-1] for each in shown]
         columns["Kind"] = [collections.kind(each.url) for each in shown]
+        columns["File"] = [unquote(each.url).split("/", 3)[-1] for each in shown]
     columns["Passages"] = [each.passages for each in shown]
     columns["Characters"] = [each.characters for each in shown]
     if any(each.modified for each in shown):
@@ -104,7 +104,7 @@ def _list(library: Library, info: CollectionInfo) -> None:
     st.dataframe(
         frame(columns),
         column_config={
-            "Document": st.column_config.TextColumn(t("Document"), width="large"),
+            "Document": st.column_config.TextColumn(t("Document"), width="medium" if "Kind" in columns else "large"),
             "Address": st.column_config.TextColumn(t("Address"), width="large"),
             "File": st.column_config.TextColumn(t("File"), width="medium"),
             "Kind": st.column_config.TextColumn(t("Kind"), width="small"),
