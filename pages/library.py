@@ -34,7 +34,7 @@ st.text_input(
 messages = st.container(gap="xsmall")
 bench = home.bench()
 with messages:
-    collections.show_refresh()
+    collections.refresh(bench)
 if query:
     if collection:
         back = t("Back to {name}", name=plain(collections.title(collection)))

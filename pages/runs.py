@@ -17,12 +17,14 @@ run_id = address.named("run", t("The address names no run."), t("All runs"))
 if not run_id:  # an open run has its question as title
     st.title(t("Runs"), anchor=False)
 top = st.container(key="runs-top", horizontal=True, vertical_alignment="center")
-messages = st.container(gap="xsmall")
+outcomes, messages = st.container(), st.container(gap="xsmall")
 bench = home.bench()
 with top:
     if bench.store.runs(limit=1):
         filters.draw(bench)
     imports.draw(bench)
+with outcomes:
+    filters.outcomes(bench)
 with messages:
     imports.show_result()
 
@@ -33,6 +35,11 @@ hidden = filters.hiding_evaluations() and any(tag.startswith(EVALUATED) for tag 
 if rows:
     live.draw(bench, rows)
     table.draw(bench, rows, bool(run_id))
+    opened = [row for row in rows if row.id == run_id]
+    if checked := table.selected(rows):
+        actions.draw(bench, checked, True)
+    elif opened:
+        actions.draw(bench, opened, False)
     with st.container(key="runs-foot", horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch"):
             figures.draw(bench, rows, more)
@@ -58,10 +65,6 @@ else:
     st.markdown(t("Every question you ask is saved here with all its rounds, so you can read, replay and export it."))
     st.page_link("pages/ask.py", label=t("Ask the first question"), icon=":material/arrow_forward:")
 
-checked = table.selected(rows)
-opened = [row for row in rows if row.id == run_id]
-if checked or opened:
-    actions.draw(bench, checked or opened, bool(checked))
 if run_id:
     tree.draw(bench, run_id)
     view.show(bench, run_id)

@@ -38,6 +38,7 @@ INSERTED = (
     "the address in Settings",
     "the key of endpoint {name}",
     "the address of endpoint {name}",
+    "add it on the Settings page, set {name}",
     "{error} (trying again in {n} s)",
     "{name} cannot be reached: check that its server runs",
     "{name} cannot be reached: check that its server runs, and that {setting} is correct",

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from research._util.said import say, spoken
-from research.auditing.trial import NEARNESS, OTHER, STATES, VERDICTS, score, to_fix
+from research._util.said import counted, say, spoken
+from research.auditing.trial import NEARNESS, OTHER, STATES, VERDICTS, to_fix
 from research.events.audit_findings import (
     FAILS,
     HOLDS,
-    OPEN,
     READ,
     AuditedSource,
     AuditedStatement,
@@ -55,21 +54,21 @@ class Record(Struct, frozen=True):
 
     @property
     def headline(self) -> str:
-        """Return how many of all statements hold, fail and are open, in the language that is spoken."""
-        found = score(self.statements)
-        if found.share is None:
-            return (
-                say("No statement of this report could be judged.")
-                if self.statements
-                else say("Nothing to check was found.")
-            )
-        return say(
-            "{confirmed} of {all} statements confirmed, {wrong} wrong, {open} undecided.",
-            confirmed=found.holds,
-            all=len(self.statements),
-            wrong=found.judged - found.holds,
-            open=len(self.statements) - found.judged,
-        )
+        """Return how many of all statements fail, differ from the sources, hold and are open, in the language that is spoken."""
+        groups = self._groups()
+        if not self.statements:
+            return say("Nothing to check was found.")
+        if len(groups["open"]) == len(self.statements):
+            return say("No statement of this report could be judged.")
+        said = {
+            "wrong": say("{number} wrong", number=len(groups["wrong"])),
+            "other": say("{number} with another figure or name in your sources", number=len(groups["other"])),
+            "confirmed": say("{number} confirmed", number=len(groups["confirmed"])),
+            "open": say("{number} undecided", number=len(groups["open"])),
+        }
+        counts = say(", ").join(words for name, words in said.items() if groups[name])
+        statements = counted(len(self.statements), "statement", spoken())
+        return say("{statements}: {counts}.", statements=statements, counts=counts)
 
     @property
     def markdown(self) -> str:
@@ -98,31 +97,34 @@ class Record(Struct, frozen=True):
             for each in self.miscounts
         ]
         uncited = sum(bool(each.found) for each in self.statements)
-        alike, other = (sum(each.near in kinds for each in self.statements) for kinds in (("alike",), OTHER))
+        alike = sum(each.near == "alike" for each in self.statements)
+        groups = self._groups()
         parts = [
-            say(
-                "Of the undecided, nearly the same in your sources: {alike}; another figure or name there: {other}.",
-                alike=alike,
-                other=other,
-            )
-            if alike or other
-            else "",
+            say("Of the undecided, nearly the same in your sources: {number}.", number=alike) if alike else "",
             say("Statements without a citation, judged by sources found for them: {number}.", number=uncited)
             if uncited
             else "",
             *_section(say("Sources"), links if sources else ()),
-            *self._group(say("Wrong"), FAILS),
-            *self._group(say("Confirmed"), HOLDS),
-            *self._group(say("Undecided"), OPEN),
+            *self._listed(say("Wrong"), groups["wrong"]),
+            *self._listed(say("Another figure or name in your sources"), groups["other"]),
+            *self._listed(say("Confirmed"), groups["confirmed"]),
+            *self._listed(say("Undecided"), groups["open"]),
             *_section(say("Sources that disagree"), _disagreements(self.statements, sources)),
             *_section(say("Numbers that do not add up"), sums),
             *_section(say("Limits of this check"), [f"- {note}" for note in self.notes]),
         ]
         return "\n\n".join(part for part in parts if part)
 
-    def _group(self, title: str, verdicts: Sequence[TrialVerdict]) -> list[str]:
-        """Return the section of the statements with these verdicts, which says how many they are; none if all are above."""
-        group = sorted((each for each in self.statements if each.verdict in verdicts), key=lambda each: each.n)
+    def _groups(self) -> dict[str, list[AuditedStatement]]:
+        """Return the statements that are wrong, beside another figure or name, confirmed and undecided, each once."""
+        groups: dict[str, list[AuditedStatement]] = {"wrong": [], "other": [], "confirmed": [], "open": []}
+        for each in sorted(self.statements, key=lambda each: each.n):
+            judged = "wrong" if each.verdict in FAILS else "confirmed" if each.verdict in HOLDS else "open"
+            groups["other" if each.near in OTHER else judged].append(each)
+        return groups
+
+    def _listed(self, title: str, group: Sequence[AuditedStatement]) -> list[str]:
+        """Return the section of these statements, which says how many they are; none if all are above."""
         lines = [_line(each, self.by_number) for each in group if each not in self.first]
         if lines and (above := len(group) - len(lines)):
             lines.insert(0, f"{say('Listed under “Fix first”: {number}.', number=above)}\n")

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from research._util.glossary import small
 from research.citations import cited, statements, without_marks
 from research.citations.checking import rowed
 from research.citations.labelled import label_of, told
 from research.errors import ConfigError
 from research.events.view import RunView, stated
 from research.memory import Entry
-from research.text import clip, language_of, line_tokens
+from research.text import clip, has_cjk, language_of, line_tokens
 from research.types import HOLDS, Citation, Source
 
 MAX_PASSAGES = 200
@@ -25,6 +26,9 @@ ANSWERED = ("answered", "partly_answered")
 _EMPHASIS = re.compile(r"[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}")
 _FRAGMENT_START = re.compile(r"[\s,;:，；、：)）]")
 _WORD = re.compile(r"\w")
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
+_YEAR, _YEARS = re.compile(r"(?:1[5-9]|20)\d\d\b|(?:1[5-9]|20)\d\d年"), re.compile(r"\byears?\b|年", re.I)
+"""Match a year, and the head of its column."""
 _ALSO = {"en": "(Also from: {titles})", "zh": "（另见：{titles}）"}
 """The line below a statement that names its further sources."""
 
@@ -60,13 +64,25 @@ def _findings(view: RunView, citations: Sequence[Citation]) -> tuple[Entry, ...]
 
 
 def _sentence(claim: str, context: str) -> str:
-    """Return a row of a table as a sentence about its first cell without a figure; any other claim as it is."""
+    """Return a row of a table as a sentence about its first cell of words alone, or of its year; any other claim as it is.
+
+    What stands left of the words, such as a rank, comes last, and the year in brackets behind a figure.
+    """
     cells = claim.split(" | ")
-    about = next((place for place, cell in enumerate(cells) if not re.search(r"\d", cell)), None)
-    if len(cells) < 2 or about is None:
+    about = next((place for place, cell in enumerate(cells) if _LETTER.search(cell) and not _DIGIT.search(cell)), None)
+    pairs = list(zip(context.split("; ")[-len(cells) :], cells, strict=False))
+    year = next((place for place, pair in enumerate(pairs) if _YEARS.search(pair[0]) and _YEAR.match(pair[1])), None)
+    if len(cells) < 2 or about is None and year is None:
         return rowed(claim, context)
-    said = zip(context.split("; ")[-len(cells) :], cells, strict=False)
-    return f"{cells[about]}: {', '.join(' '.join(pair) for place, pair in enumerate(said) if place != about)}"
+    comma, colon, brackets = ("，", "：", "（{}）") if has_cjk(claim + context) else (", ", ": ", " ({})")
+    after = 0 if about is None else about + 1
+    order = [place for place in (*range(after, len(pairs)), *range(after)) if place not in (about, year)]
+    said = [
+        " ".join((small(pairs[place][0]) if about is not None else pairs[place][0], cells[place])) for place in order
+    ]
+    if year is not None and said:
+        said[0] += brackets.format(cells[year])
+    return (f"{cells[about]}{colon}" if about is not None else "") + comma.join(said)
 
 
 def _supported(view: RunView) -> list[Citation]:

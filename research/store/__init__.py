@@ -119,6 +119,9 @@ class RunLog(Protocol):
     def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
         """Return the runs whose question or answer contains the query, newest first."""
 
+    def endings(self, query: str = "", filters: Filters = NO_FILTERS) -> dict[str, int]:
+        """Return how many of the runs that `runs` lists have each ending."""
+
     def tag(self, run_id: str, tags: Sequence[str]) -> None:
         """Replace the tags of a run."""
 

@@ -87,6 +87,16 @@ class Statements(ABC):
         return only_match(run_id, self._found("id >= ? AND id < ? ORDER BY id LIMIT 2", run_id, run_id + LAST))
 
     def runs(self, query: str = "", limit: int = 100, offset: int = 0, filters: Filters = NO_FILTERS) -> list[RunRow]:
+        where, values = self._matching(query, filters)
+        return self._found(f"{where} ORDER BY created DESC, id DESC LIMIT ? OFFSET ?", *values, limit, offset)
+
+    def endings(self, query: str = "", filters: Filters = NO_FILTERS) -> dict[str, int]:
+        where, values = self._matching(query, filters)
+        counted = f"SELECT {ENDING}, count(*) FROM {{s}}.runs WHERE deleted IS NULL AND {where} GROUP BY 1"
+        return dict(self._rows(counted, *values))
+
+    def _matching(self, query: str, filters: Filters) -> tuple[str, list[object]]:
+        """Return the condition on the runs that match, and its parameters."""
         matches, default = f"{self._like} ? ESCAPE '\\'", Recipe()
         tagged = f"SELECT run FROM {{s}}.tags WHERE tag {matches}"
         wanted: dict[str, list[object]] = {
@@ -101,8 +111,7 @@ class Statements(ABC):
             "origin = ?": [filters.origin] if filters.origin else [],
         }
         where = " AND ".join([condition for condition, values in wanted.items() if values] or ["true"])
-        values = [value for each in wanted.values() for value in each]
-        return self._found(f"{where} ORDER BY created DESC, id DESC LIMIT ? OFFSET ?", *values, limit, offset)
+        return where, [value for each in wanted.values() for value in each]
 
     def _found(self, where: str, *parameters: Any, listed: str = "deleted IS NULL") -> list[RunRow]:
         query = f"SELECT {COLUMNS}, {self._tags_of_run} FROM {{s}}.runs WHERE {listed} AND {where}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,6 +20,9 @@ from research.events.recipe import provider_of
 from research.models import endpoint
 from research.models.endpoint import Endpoint, Limits, Prices, Quirks
 from research.types import Model
+
+_EXAMPLES: Final = ("openai:gpt-5-mini", "anthropic:claude-sonnet-5-5")
+"""Names of models that everybody can set up."""
 
 
 class Listed(Struct, frozen=True, kw_only=True):
@@ -60,7 +63,7 @@ def find(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
     """Return the endpoint of that name.  Raises `ConfigError` that lists the known ones, or says what is missing."""
     configured = _configured(settings, name)
     if configured is None and name not in BY_SETTINGS:
-        raise ConfigError(unknown(settings, name))
+        raise unknown(settings, name)
     if name in BY_SETTINGS:
         base = endpoint.by_settings(settings, name, model)
         if configured is None or (settings.user and configured.origin == "saved"):
@@ -72,17 +75,20 @@ def find(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
     return _endpoint(settings, configured)
 
 
-def unknown(settings: Settings, name: str) -> str:
-    """Return the error for a name that is neither a kind of model nor an endpoint."""
+def unknown(settings: Settings, name: str) -> ConfigError:
+    """Return the error for a name that is neither a kind of model nor an endpoint; it says how models are named."""
     if preset := named_endpoints.presets().get(name):
         add = "add it on the Settings page"
         if not settings.user:
             add += f", set {preset.trigger}" if preset.trigger else ""
             add += f", or `python -m research endpoints add {name}{' --key -' if preset.key_variable else ''}` adds it"
-        return f"endpoint {name!r} ({preset.title}) is not set up: {add}"
-    return (
-        f"unknown model provider or endpoint {name!r}; known: {', '.join(names(settings))}; add "
-        "one on the Settings page, or with `python -m research endpoints add NAME URL`"
+        return ConfigError(f"endpoint {name!r} ({preset.title}) is not set up: {add}")
+    own = [f"{each.name}:{each.model}" for each in known(settings) if each.model and not each.problem]
+    one, other, *_ = dict.fromkeys([*own, *_EXAMPLES])
+    return ConfigError(
+        f"unknown model provider or endpoint {name!r}; models are named PROVIDER:MODEL, for example {one} or {other}; "
+        f"known providers: {', '.join(names(settings))}; add one on the Settings page, or with "
+        "`python -m research endpoints add NAME URL`"
     )
 
 
@@ -113,7 +119,7 @@ def judges(settings: Settings, model: str) -> bool:
     if not is_endpoint(settings, kind):
         return plugins.provider.get(kind).written_by == "model"
     if _configured(settings, kind) is None and kind not in BY_SETTINGS:
-        raise ConfigError(unknown(settings, kind))
+        raise unknown(settings, kind)
     return True
 
 

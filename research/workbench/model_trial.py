@@ -107,7 +107,7 @@ def run(bench: Host, name: str, model: str = "") -> Trial:
     is not set up or without a model; a failure on the server is a result.
     """
     if not endpoint_registry.is_endpoint(bench.settings, name) and name not in BY_SETTINGS:
-        raise ConfigError(endpoint_registry.unknown(bench.settings, name))
+        raise endpoint_registry.unknown(bench.settings, name)
     endpoint_registry.find(bench.settings, name)
     model = model or chosen_model(bench, name)
     opened = bench.model(f"{name}:{model}")

@@ -60,12 +60,25 @@ def test_a_checked_report_has_its_own_verdict_and_says_each_finding_once(visit: 
     app = visit(home, "check", run=view.run)
     assert not app.exception
     shown = "\n".join(element.value for element in [*app.markdown, *app.subheader, *app.title])
-    assert "1 of 3 statements confirmed, 1 wrong, 1 undecided" in shown
+    assert "3 statements: 1 wrong, 1 confirmed, 1 undecided." in shown
     for part in ("Confirmed (1)", "Undecided (1)"):  # the sections count what the headline counts
         assert part in auditing.details_of(view)
     assert "Answered" not in shown and "No citations" not in shown
     assert shown.count("Check of") == 1 and shown.count("21.4%") == 1
     assert app.get("download_button")
+
+
+def test_what_is_searched_and_what_has_another_figure_there_is_said(visit: Visit, home: Path, tmp_path: Path) -> None:
+    bench, folder = Workbench(load(home=home)), tmp_path / "pump rules"
+    folder.mkdir()
+    (folder / "rules.md").write_text("# Rules\n\nThe standard warranty for all Veldra pumps is 36 months.", "utf-8")
+    bench.library.add_folder(folder)
+    form = "\n".join(element.value for element in visit(home, "check").markdown)
+    assert ":gray-badge[CIA World Factbook] :gray-badge[pump rules]" in form
+    said = "The standard warranty of all Veldra pumps lasts 48 months. Nobody has counted the valves in the old hall."
+    view = audit(said, workbench=bench)
+    shown = "\n".join(element.value for element in visit(home, "check", run=view.run).markdown)
+    assert "2 statements: 1 with another figure or name in your sources, 1 undecided." in shown
 
 
 NOT_CLEAR = """# France

@@ -255,6 +255,9 @@ def test_runs_of_different_questions_are_compared_only_after_asking(visit: Visit
     assert "answered different questions" in app.warning[0].value
     with pytest.raises(KeyError):
         app.get_by_key("compare-verdict")
+    said = [element.value for element in app.markdown]
+    answers = next(n for n, each in enumerate(said) if each.count("1 · ReAct / Full history: **") == 1)
+    assert answers < next(n for n, each in enumerate(said) if "| Metric" in each or "| Outcome |" in each)
 
 
 def test_contradicting_answers_are_quoted_side_by_side(visit: Visit, answered: Path, tmp_path: Path) -> None:
@@ -274,6 +277,9 @@ def test_contradicting_answers_are_quoted_side_by_side(visit: Visit, answered: P
     quotes = "\n".join(each.value for each in card.markdown if each.value.startswith(">"))
     assert "3.732 trillion" in quotes
     assert "4.021 trillion" in quotes
+    answers = card.markdown[0].value.splitlines()
+    assert [each.partition(": **")[0] for each in answers] == ["1 · ReAct / Full history", "2 · ReAct / Full history"]
+    assert "rose by 9 %" in answers[1], "without a short answer, the first sentence of the report"
 
 
 def test_a_run_without_citations_has_no_better_value_in_their_row(visit: Visit, answered: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import fpdf
 import pytest
 from msgspec.structs import replace
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from research.config.settings import load
@@ -297,4 +298,35 @@ def test_a_collection_counts_all_its_documents_while_their_meaning_is_indexed(
     row = app.get_by_key(f"collection-{papers}")
     assert "1 document ·" in row.markdown[0].value
     (progress,) = row.get("progress")
-    assert "Search by meaning is being prepared: 0%" in progress.proto.text
+    assert "Search by meaning is being prepared: 0 of 1 passages (0%)" in progress.proto.text
+    assert any(each.label == "List documents" for each in row.button)
+
+
+def test_a_collection_lists_its_files_with_kind_passages_and_time(visit: Visit, home: Path, papers: Path) -> None:
+    (papers / "deep").mkdir()
+    (papers / "deep" / "mars notes.txt").write_text("Mars is red.", "utf-8")
+    press(visit(home, "library"), "Refresh")
+    app = visit(home, "library", collection=str(papers))
+    table = app.dataframe[0].value
+    assert table["File"].tolist() == ["moon.md", "deep/mars notes.txt"]
+    assert table["Kind"].tolist() == ["MD", "TXT"]
+    assert table["Passages"].tolist() == [1, 1]
+    assert all(table["Changed"].tolist())
+
+
+def test_reading_files_says_how_many_are_done(
+    visit: Visit, home: Path, papers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (papers / "mars.md").write_text("Mars is red.", "utf-8")
+    said: list[str] = []
+    drawn = DeltaGenerator.progress
+    monkeypatch.setattr(
+        DeltaGenerator, "progress", lambda own, value, text=None: said.append(text) or drawn(own, value, text)
+    )
+    press(visit(home, "library"), "Refresh")
+    assert [each for each in said if "files" in (each or "")] == [
+        "Reading: 0 of 3 files · broken.docx",
+        "Reading: 1 of 3 files · mars.md",
+        "Reading: 2 of 3 files · moon.md",
+        "Reading: 3 of 3 files · papers",
+    ]

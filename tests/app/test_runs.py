@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.run import head
+from pages.parts.runs import table
 from pages.parts.shared import titles
 from research.config.settings import load
 from research.events.recipe import Recipe
@@ -46,12 +47,10 @@ def questions(app: AppTest) -> list[str]:
     return [] if not app.dataframe else app.dataframe[0].value["Question"].tolist()
 
 
-def select(app: AppTest, rows: list[int], cells: list[tuple[int, str]] | None = None) -> AppTest:
+def select(app: AppTest, rows: list[int]) -> AppTest:
     """Select rows as a click does: `AppTest` cannot click in a table."""
     key, ids = app.session_state["runs-listed"]
     app.session_state["runs-selected"] = tuple(ids[row] for row in rows)
-    if len(rows) == 1:
-        app.query_params["run"] = ids[rows[0]]
     return app.run()
 
 
@@ -88,6 +87,32 @@ def test_a_selected_filter_is_kept_in_the_url_until_it_is_reset(visit: Visit, tw
     app = press(app, "Reset filters")
     assert "framework" not in app.query_params
     assert len(questions(app)) == 2
+
+
+def test_outcomes_are_chosen_by_one_click_and_kept_in_the_url(visit: Visit, two: Path) -> None:
+    store = store_of(two)
+    store.create(RunRow("261121-120002-abcf", "Another question?", Recipe()))
+    store.close()
+    app = visit(two, "runs")
+    assert app.button_group(key="runs-outcome").options == ["Answered \\(2\\)", "Not finished \\(1\\)"]
+    app.button_group(key="runs-outcome").set_value(["running"]).run()
+    assert app.query_params["outcome"] == "running"
+    assert questions(app) == ["Another question?"]
+    linked = visit(two, "runs", outcome="running", framework="rewoo")
+    assert questions(linked) == []
+    assert linked.button_group(key="runs-outcome").value == ["running"]
+
+
+def test_a_tick_selects_a_run_and_a_click_on_a_cell_opens_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {"runs-listed": ("rows", [RUN, OTHER]), "rows": {"selection": {"rows": [1], "cells": []}}}
+    shown: list[str] = []
+    monkeypatch.setattr(table.st, "session_state", state)
+    monkeypatch.setattr(table, "show", shown.append)
+    table._selected()
+    assert (state["runs-selected"], shown) == ((OTHER,), [])
+    state["rows"] = {"selection": {"rows": [1], "cells": [(0, "Question")]}}
+    table._selected()
+    assert (state["runs-selected"], shown) == ((OTHER,), [RUN])
 
 
 @pytest.mark.examples(6)

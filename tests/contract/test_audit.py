@@ -104,7 +104,7 @@ def test_each_source_gets_its_state_and_each_statement_its_verdict(
     assert judged == ["supported", *["not_checkable"] * 3, "supported", "not_checkable", "supported", "no_source"]
     paths = [path for path, _ in site.asked]
     assert len(paths) == len(set(paths))
-    assert "3 of 8 statements confirmed, 0 wrong, 5 undecided" in view.answer
+    assert "8 statements: 3 confirmed, 5 undecided." in view.answer
     assert (view.status, view.outcome) == ("completed", "answered")
 
 

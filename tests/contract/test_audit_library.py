@@ -158,7 +158,7 @@ def test_every_sentence_that_states_something_is_counted(bench: Workbench) -> No
         "Norway | Sami",
         "Hardly anyone farms there.",
     ]
-    assert "1 of 6 statements confirmed, 0 wrong, 5 undecided." in view.report
+    assert "6 statements: 1 confirmed, 5 undecided." in view.report
     assert "## Undecided (5)\n\n- ? The mill is old. – *cites no source*." in view.report, "one sign of a bullet"
 
 

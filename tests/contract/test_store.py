@@ -321,6 +321,8 @@ def test_filters_can_be_combined(store: Store) -> None:
     assert found(outcomes=("answered",)) == ["b"]
     assert found(outcomes=("running", "answered")) == ["c", "b", "a"]
     assert found(since=20.0) == ["c", "b"]
+    assert store.endings() == {"answered": 1, "running": 2}
+    assert store.endings("How", Filters(models=("openai:x",))) == {"running": 1}
     assert found("How", models=("openai:x",)) == ["c"]
     store.append([Paused(run="a", seq=0)])
     store.append([Paused(run="c", seq=0, reason="The service is down.")])

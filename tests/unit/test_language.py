@@ -13,13 +13,15 @@ from pages.locale.update import FILE, messages
 from pages.parts.shared import cite, language
 from pages.parts.shared.language import LOCALE
 from research import defaults, plugins
-from research._util.said import translated
+from research._util.said import catalogue, translated
 from research.citations import check
 from research.citations.verification import fused
+from research.config.named_endpoints import Entry
 from research.config.settings import load
 from research.errors import ConfigError
 from research.events.recipe import model_title
 from research.types import Citation, Judgement, Reason, Source
+from research.workbench import endpoint_registry
 from research.workbench.workbench import Workbench
 
 WORDS = sorted({text for text, _ in messages() if text})
@@ -117,6 +119,37 @@ def test_a_reason_of_the_citation_check_is_in_the_language_of_the_page(monkeypat
     assert "123,201,945" in cite.reason_text(found) and "labelled" not in cite.reason_text(found)
     foreign = Reason("{0.__class__} {}", (("a", "b"),))
     assert cite.reason_text(replace(found, reasons=(foreign,))) == "", "an imported run"
+
+
+@pytest.mark.parametrize(
+    ("tongue", "shown"),
+    [
+        ("en", "models are named PROVIDER:MODEL, for example openai:gpt-5-mini or anthropic:claude-sonnet-5-5; known"),
+        ("zh", "没有名为“gpt-9”的模型提供商或端点；模型的写法是“提供商:模型名”，例如 openai:gpt-5-mini 或 anthropic:"),
+    ],
+)
+def test_an_unknown_model_is_told_how_models_are_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tongue: str, shown: str
+) -> None:
+    monkeypatch.setattr(language, "current", lambda: tongue)
+    with pytest.raises(ConfigError) as error:
+        Workbench(load(home=tmp_path)).model("gpt-9")
+    assert shown in language.spoken(error.value)
+    own = endpoint_registry.add(load(home=tmp_path), "work", Entry(url="http://127.0.0.1:9/v1", model="qwen3"))
+    with pytest.raises(ConfigError, match="for example work:qwen3 or openai:gpt-5-mini"):
+        Workbench(own).model("gpt-9")
+
+
+def test_what_is_not_set_up_is_said_in_chinese(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(language, "current", lambda: "zh")
+    with pytest.raises(ConfigError) as error:
+        Workbench(load(home=tmp_path)).model("groq:llama")
+    assert language.spoken(error.value) == "端点“groq”（Groq）尚未设置：请在“设置”页面添加，或设置 GROQ_API_KEY"
+
+
+def test_a_token_has_one_chinese_word(chinese: dict[str, str]) -> None:
+    said = [*chinese.values(), *catalogue().values()]
+    assert [text for text in said if re.search(r"(?i)令牌|token", re.sub(r"\{\w*\}|`[^`]*`", "", text))] == []
 
 
 @pytest.mark.parametrize("name", ["groq:llama", "nonsense:x"])

@@ -336,7 +336,31 @@ def test_a_row_is_kept_with_the_heads_of_its_columns_and_without_the_passage_tha
     )
     sources = {1: [Source(1, "library://factbook/comparison/births", "Country comparison · Live births", quote)]}
     view = RunView(run="r", status="completed", outcome="answered", report=report, sources=sources, citations=citations)
-    assert [each.text for each in supported_findings(view)] == ["Brunei: Rank 18, Live births 7,000, Year 2025 est."]
+    assert [each.text for each in supported_findings(view)] == ["Brunei: live births 7,000 (2025 est.), rank 18"]
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "kept"),
+    [
+        (
+            "Rank in Asia | Country | Life expectancy",
+            "2 | Japan | 85.2 years",
+            "Japan: life expectancy 85.2 years, rank in Asia 2",
+        ),
+        ("Year | Spain: Unemployment rate", "2023 | 12.2%", "Spain: Unemployment rate 12.2% (2023)"),
+        (
+            "世界排名 | 国家 | 预期寿命 | 年份 ",
+            "2 | 日本 | 85.2 岁 | 2024",
+            "日本：预期寿命 85.2 岁（2024），世界排名 2",
+        ),
+        ("Low | High", "12.2% | 13%", "Low: 12.2%, High: 13%"),
+    ],
+)
+def test_a_row_of_a_ranking_is_kept_as_a_sentence(head: str, row: str, kept: str) -> None:
+    report = f"| {head} |\n|{'---|' * (head.count('|') + 1)}\n| {row} [1] |"
+    citation, source = Citation(1, row, "supported", "A line."), Source(1, "library://own/a.csv", "a.csv", "A line.")
+    view = RunView(run="r", status="completed", report=report, sources={1: [source]}, citations=(citation,))
+    assert [each.text for each in supported_findings(view)] == [kept]
 
 
 def test_the_total_of_a_table_is_kept_if_it_says_which() -> None:

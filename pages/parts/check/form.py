@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.parts.library import collections
 from pages.parts.shared import files, home, private
 from pages.parts.shared.language import t
+from pages.parts.shared.safe import plain
 from research.auditing import report_intake
+from research.defaults import FACTBOOK
 from research.errors import REFUSED
 from research.web.readers import MAX_BYTES
 from research.workbench import auditing
@@ -36,9 +39,7 @@ def draw(bench: Workbench) -> None:
         key="check-file",
         help=t("Markdown, a web page, Word, PDF, or the JSON export of a chat."),
     )
-    folders = bench.folders()
-    if folders:
-        st.caption(t("Sources without an address are looked for in your collections of the library."))
+    _searched(bench)
     with st.container(horizontal=True, vertical_alignment="center"):
         started = st.button(
             t("Check"), key="check-start", type="primary", icon=":material/gavel:", shortcut="Mod+Enter"
@@ -58,3 +59,15 @@ def draw(bench: Workbench) -> None:
         return
     st.query_params.from_dict({"run": run_id})
     st.rerun()
+
+
+def _searched(bench: Workbench) -> None:
+    """Name the collections in which a check looks for what the report gives no address of."""
+    names = sorted(bench.library.names(), key=lambda name: name != FACTBOOK)
+    if not names:
+        return
+    chips = " ".join(f":gray-badge[{plain(collections.title(name))}]" for name in names)
+    st.markdown(
+        f":small[:gray[{t('Sources')}]] {chips}",
+        help=t("Statements and sources without an address are looked for in these collections of the library."),
+    )

@@ -12,7 +12,11 @@ from pages.parts.compare.columns import Column
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, money, percent
+from research._util.sentences import sentences
+from research.citations import without_marks
 from research.compare import Dispute, Verdict, differences, figures, verdict
+from research.events.view import RunView
+from research.exports.blocks import Heading, content, parse
 from research.exports.charts import headline
 from research.text import clip
 
@@ -35,10 +39,13 @@ TITLES: Final = {
 
 
 def draw(columns: Sequence[Column]) -> None:
-    """Draw the verdict once all runs have ended; runs of different questions get none."""
+    """Draw the verdict once all runs have ended; runs of different questions get none, only their answers."""
     present = [column for column in columns if column.row is not None]
     views = [column.view for column in present]
-    if len(present) < 2 or any(column.view.outcome is None for column in present) or "question" in differences(views):
+    if len(present) < 2 or any(column.view.outcome is None for column in present):
+        return
+    if "question" in differences(views):
+        st.markdown(_answers(present))
         return
     found = _known(present)
     colour, icon = SIGNS[found.kind]
@@ -73,12 +80,9 @@ def _title(found: Verdict, columns: Sequence[Column]) -> str:
 def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
     """Yield what follows the title, as Markdown."""
     full = [columns[place] for place in found.full]
-    if found.kind == "same" and full[0].view.short:
-        yield f"**{plain(clip(headline(full[0].view), QUOTE))}**"
-    elif found.kind in ("differ", "one"):
-        stated = [(each.name, headline(each.view)) for each in full if each.view.short]
-        yield "  \n".join(f"{name}: **{plain(clip(answer, QUOTE))}**" for name, answer in stated)
-    elif found.kind == "compatible":
+    same = found.kind == "same" and len(full) == len(columns)
+    yield f"**{_answer(full[0].view)}**" if same else _answers(columns)
+    if found.kind == "compatible":
         yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)
     if len(full) > 1 and (took := _took(found, columns)):
         yield took
@@ -90,6 +94,21 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
                 n=denied,
                 all=sum(cited.values()),
             )
+
+
+def _answers(columns: Sequence[Column]) -> str:
+    """Return what each run answers, by name, as Markdown."""
+    said = ((column.name, _answer(column.view) or t("No report.")) for column in columns)
+    return "  \n".join(f"{name}: **{answer}**" for name, answer in said)
+
+
+def _answer(view: RunView) -> str:
+    """Return the short answer of a run, or the first sentence of its report, as Markdown."""
+    blocks = parse(without_marks(view.report), cited=False)
+    said = (
+        [headline(view)] if view.short else sentences(content(each for each in blocks if not isinstance(each, Heading)))
+    )
+    return plain(clip(said[0], QUOTE)) if said else ""
 
 
 def _took(found: Verdict, columns: Sequence[Column]) -> str:

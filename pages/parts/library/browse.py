@@ -12,7 +12,7 @@ from pages.parts.shared import map as plot
 from pages.parts.shared.language import current, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import frame
-from pages.parts.shared.words import count
+from pages.parts.shared.words import count, when
 from research._util.retold import retold
 from research.defaults import FACTBOOK, PAGES
 from research.errors import ConfigError
@@ -94,13 +94,25 @@ def _list(library: Library, info: CollectionInfo) -> None:
     columns: dict[str, list[str] | list[int]] = {"Document": [each.title for each in shown]}
     if info.name == PAGES:
         columns["Address"] = [each.url for each in shown]
+    elif info.name != FACTBOOK:
+        columns["Kind"] = [collections.kind(each.url) for each in shown]
+        columns["File"] = [unquote(each.url).split("/", 3)[-1] for each in shown]
+    columns["Passages"] = [each.passages for each in shown]
     columns["Characters"] = [each.characters for each in shown]
+    if any(each.modified for each in shown):
+        columns["Changed"] = [when(each.modified) for each in shown]
     st.dataframe(
         frame(columns),
         column_config={
-            "Document": st.column_config.TextColumn(t("Document"), width="large"),
+            "Document": st.column_config.TextColumn(t("Document"), width="medium" if "Kind" in columns else "large"),
             "Address": st.column_config.TextColumn(t("Address"), width="large"),
+            "File": st.column_config.TextColumn(t("File"), width="medium"),
+            "Kind": st.column_config.TextColumn(t("Kind"), width="small"),
+            "Passages": st.column_config.NumberColumn(t("Passages"), format="localized", width="small"),
             "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),
+            "Changed": st.column_config.TextColumn(
+                t("Last read") if info.name == PAGES else t("Last changed"), width="medium"
+            ),
         },
         hide_index=True,
         key=key,

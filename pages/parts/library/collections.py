@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
+from urllib.parse import urlsplit
 
 import streamlit as st
 
-from pages.parts.library import folders
+from pages.parts.library import folders, upload
 from pages.parts.shared import address, home, once, undo
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
@@ -22,6 +23,8 @@ from research.search.library.listings import CollectionInfo
 from research.workbench.workbench import Workbench
 
 CHANGED: Final = "library-changed"
+REFRESH: Final = "library-refresh"
+"""Session key of the collection to refresh, until that has begun."""
 REFRESHED: Final = "library-refreshed"
 """Session key of a refreshed collection and the report or error, shown once."""
 EVERY_S = 2.0
@@ -32,6 +35,11 @@ def title(name: str) -> str:
     """Return the title of a collection, or the name of a search service; not escaped for Markdown."""
     ours = {FACTBOOK: t("CIA World Factbook"), PAGES: t("Pages read")}
     return ours.get(name) or place_name(name)
+
+
+def kind(url: str) -> str:
+    """Return the kind of a document's file, such as `PDF`; empty if it has none."""
+    return PurePosixPath(urlsplit(url).path).suffix.removeprefix(".").upper()
 
 
 def draw(bench: Workbench) -> None:
@@ -66,7 +74,7 @@ def _row(bench: Workbench, info: CollectionInfo) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(title(info.name))}**  \n:gray[{numbers(info)}]", width="stretch")
             st.button(
-                t("Browse"),
+                t("List documents"),
                 key=f"browse-{info.name}",
                 icon=":material/list:",
                 type="tertiary",
@@ -113,7 +121,12 @@ def index_progress(info: CollectionInfo) -> None:
     """Draw how much of a collection can be found by meaning, until all can."""
     if info.missing:
         done = info.vectors / info.passages
-        said = t("Search by meaning is being prepared: {share}", share=f"{done:.0%}")
+        said = t(
+            "Search by meaning is being prepared: {done} of {total} passages ({share})",
+            done=f"{info.vectors:,}",
+            total=f"{info.passages:,}",
+            share=f"{done:.0%}",
+        )
         st.progress(done, f":small[:gray[{said}]]")
 
 
@@ -139,14 +152,23 @@ def actions(bench: Workbench, name: str) -> None:
             icon=":material/refresh:",
             type="tertiary",
             on_click=_refresh,
-            args=(bench, name),
+            args=(name,),
             help=t("Read new and changed files, and drop deleted ones."),
         )
     undo.delete_button(t("Remove"), f"forget-{name}", lambda: _forget(bench, name), gone)
 
 
-def show_refresh() -> None:
-    """Draw the result of a refresh once."""
+def refresh(bench: Workbench) -> None:
+    """Refresh the collection whose button was pressed, with the progress, and draw the result once."""
+    if wanted := st.session_state.pop(REFRESH, ""):
+        bar, progress = upload.reading()
+        try:
+            result: FolderReport | str = bench.library.add_folder(Path(wanted), progress)
+            bench.library.start_embedding()
+        except REFUSED as error:
+            result = spoken(error)
+        bar.empty()
+        st.session_state[REFRESHED] = wanted, result
     name, found = once.take(REFRESHED) or ("", None)
     if isinstance(found, str):
         st.error(plain(found), title=t("{name} could not be refreshed", name=plain(title(name))))
@@ -167,13 +189,8 @@ def _browse(name: str) -> None:
     st.session_state[CHANGED] = True
 
 
-def _refresh(bench: Workbench, name: str) -> None:
-    try:
-        found: FolderReport | str = bench.library.add_folder(Path(name))
-        bench.library.start_embedding()
-    except REFUSED as error:
-        found = spoken(error)
-    st.session_state[REFRESHED] = name, found
+def _refresh(name: str) -> None:
+    st.session_state[REFRESH] = name
     st.session_state[CHANGED] = True
 
 

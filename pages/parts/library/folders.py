@@ -53,14 +53,10 @@ def _add(bench: Workbench, place: str) -> None:
     if not path.strip():
         st.error(t("Enter a folder, for example /home/me/papers."))
         return
-    bar = st.progress(0.0, t("Reading"))
-
-    def report(done: int, total: int, what: str) -> None:
-        bar.progress(done / max(1, total), t("Reading {name}", name=plain(what)))
-
+    bar, progress = upload.reading()
     try:
         folder = users.readable(bench.settings, Path(path.strip()))
-        found = bench.library.add_folder(folder, report)
+        found = bench.library.add_folder(folder, progress)
     except REFUSED as error:
         bar.empty()
         st.error(plain(spoken(error)))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
-from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -100,7 +98,7 @@ def _hit(hit: Hit, query: str) -> None:
     with st.container(border=True, gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             place = f" › {hit.heading}" if hit.heading not in ("", passage.title) else ""
-            kind = PurePosixPath(urlsplit(passage.url).path).suffix.removeprefix(".").upper()
+            kind = collections.kind(passage.url)
             said = [collections.title(hit.collection), kind, when(hit.modified) if hit.modified else ""]
             st.markdown(
                 f"**{plain(f'{passage.title}{place}')}** :small[:gray[{plain(' · '.join(filter(None, said)))}]]",

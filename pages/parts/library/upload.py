@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 from msgspec.structs import replace
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.typing import UploadedFile
 
 from pages.parts.shared import files, once
@@ -15,6 +16,7 @@ from pages.parts.shared.words import count
 from research._util.retold import retold
 from research.errors import REFUSED
 from research.search.library import uploads
+from research.search.library.indexing import Progress
 from research.web.readers import MAX_BYTES, SUFFIXES
 from research.workbench.workbench import Workbench
 
@@ -50,6 +52,17 @@ def draw(bench: Workbench, place: str) -> Path | None:
     return report.folder if report and (report.saved or report.known) else None
 
 
+def reading() -> tuple[DeltaGenerator, Progress]:
+    """Draw a progress bar; return it, and the function that says on it how many files are done."""
+    bar = st.progress(0.0, t("Reading"))
+
+    def progress(done: int, total: int, what: str) -> None:
+        said = t("Reading: {done} of {total} files · {name}", done=f"{done:,}", total=f"{total:,}", name=plain(what))
+        bar.progress(done / max(1, total), said)
+
+    return bar, progress
+
+
 def _usual(bench: Workbench) -> str:
     """Return the collection for documents: the one that exists, whichever language named it, else a new one."""
     own = {Path(folder).name for folder in bench.folders()}
@@ -58,11 +71,7 @@ def _usual(bench: Workbench) -> str:
 
 def _add(bench: Workbench, name: str, given: list[UploadedFile], place: str) -> None:
     """Save and index the files, then rerun the page, because lists drawn above are missing the new folder."""
-    bar = st.progress(0.0, t("Reading"))
-
-    def progress(at: int, total: int, what: str) -> None:
-        bar.progress(at / max(1, total), t("Reading {name}", name=plain(what)))
-
+    bar, progress = reading()
     try:
         folder = uploads.folder(bench.settings.home, name)
         bench.caps.uploads([file.size for file in given])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import streamlit as st
+from msgspec.structs import replace
 
-from pages.parts.shared import period
+from pages.parts.shared import address, period
 from pages.parts.shared.filters import ListFilters, change, chosen, switched_on
 from pages.parts.shared.language import later, t
 from pages.parts.shared.period import SINCE
@@ -58,6 +59,26 @@ def draw(bench: Workbench) -> None:
     _FILTERS.draw(_offered(bench), _NAMED)
 
 
+def outcomes(bench: Workbench) -> None:
+    """Draw the outcomes of the runs that the other filters find, each with their number, to choose by one click."""
+    numbers, wanted = bench.store.endings(query(), replace(filters(), outcomes=())), chosen("outcome")
+    options = list(dict.fromkeys([*(each for each in ENDINGS if each in numbers), *wanted]))
+    if len(options) < 2 and not wanted:
+        return
+    key = address.shows("runs-outcome", list(wanted))
+    st.pills(
+        t(NAMES["outcome"]),
+        options,
+        selection_mode="multi",
+        key=key,
+        on_change=address.changed,
+        args=(key, change, "outcome"),
+        format_func=lambda each: plain(f"{_ending(each)} ({numbers.get(each, 0):,})"),
+        label_visibility="collapsed",
+        wrap=True,
+    )
+
+
 def in_words() -> str:
     """Return the search and the filters in words, for an empty list."""
     parts = [f"“{plain(query())}”"] if query() else []
@@ -79,7 +100,6 @@ _NAMED = {"outcome": _ending, "framework": framework, "context": context, "model
 def _offered(bench: Workbench) -> dict[str, list[str]]:
     recipes = [row.recipe for row in bench.store.runs(limit=_KNOWN)]
     return {
-        "outcome": list(ENDINGS),
         "framework": sorted({*plugins.framework.names(), *(recipe.framework for recipe in recipes)}),
         "context": sorted({*plugins.context.names(), *(recipe.context for recipe in recipes)}),
         "model": sorted({recipe.model for recipe in recipes}),

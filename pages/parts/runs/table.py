@@ -58,8 +58,8 @@ def draw(bench: Workbench, rows: Sequence[RunRow], opened: bool) -> None:
         st.caption(t("Newest first; runs of the same question stand together."))
     with st.container(key="runs-wide"):
         _table(bench, rows, asked, opened)
-        if not opened:  # ticking is possible only while no run is open
-            st.caption(t("Click a row to open the run. Tick several to compare, tag, export or delete them."))
+        if not opened and not selected(rows):  # the actions on ticked runs take its place
+            st.caption(t("Click a row to open the run. Tick one or more to compare, tag, export or delete them."))
     with st.container(key="runs-narrow", gap="xxsmall"):
         _links(rows, asked)
 
@@ -129,19 +129,15 @@ def _table(bench: Workbench, rows: Sequence[RunRow], asked: Sequence[str], opene
 
 
 def _selected() -> None:
-    """Open the run whose cell was clicked, or whose box was the first to be ticked."""
+    """Open the run whose cell was clicked; a tick only selects."""
     key, ids = st.session_state["runs-listed"]
     state = st.session_state[key]["selection"]
-    before, cell_before = st.session_state.get("runs-selected", ()), st.session_state.get("runs-cell")
-    checked = tuple(ids[place] for place in state["rows"])
+    before = st.session_state.get("runs-cell")
     cell = (key, *state["cells"][0]) if state["cells"] else None
-    st.session_state["runs-selected"], st.session_state["runs-cell"] = checked, cell
-    if cell is not None and cell != cell_before:
+    st.session_state["runs-selected"] = tuple(ids[place] for place in state["rows"])
+    st.session_state["runs-cell"] = cell
+    if cell is not None and cell != before:
         show(ids[cell[1]])
-    elif len(checked) == 1 and checked != before:
-        show(checked[0])
-    elif not checked and st.query_params.get("run") in before:
-        show("")
 
 
 def show(run_id: str) -> None:

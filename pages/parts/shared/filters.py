@@ -20,7 +20,7 @@ class ListFilters:
     prefix: str
     """Starts the keys of the widgets."""
     titles: Mapping[str, str]
-    """Address parameter and title of each multiselect."""
+    """Address parameter and title of each filter of several values."""
     period_title: str
     toggles: Mapping[str, str] = field(default_factory=dict)
     """Address parameter and title of each toggle."""
@@ -53,14 +53,14 @@ class ListFilters:
     def draw(self, offered: Mapping[str, Sequence[str]], named: Mapping[str, Callable[[str], str]]) -> None:
         """Draw the button and, behind it, the filters.
 
-        `offered` holds the values of each multiselect, `named` the functions that return their titles.
+        `offered` holds the values of each multiselect drawn there, `named` the functions that return their titles.
         """
-        number = sum(len(chosen(name)) for name in self.titles) + sum(map(switched_on, self.toggles))
+        number = sum(len(chosen(name)) for name in offered) + sum(map(switched_on, self.toggles))
         number += period.start() is not None
         label = t("Filters ({n})", n=number) if number else t("Filters")
         with st.popover(label, icon=":material/filter_list:"):
-            for name, title in self.titles.items():
-                multiselect(self.prefix, name, t(title), offered[name], named.get(name, str))
+            for name, values in offered.items():
+                multiselect(self.prefix, name, t(self.titles[name]), values, named.get(name, str))
             period.choose(t(self.period_title), self.prefix)
             for name, title in self.toggles.items():
                 key = address.shows(f"{self.prefix}-{name}", switched_on(name))

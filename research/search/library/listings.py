@@ -46,6 +46,9 @@ class DocumentInfo(Struct, frozen=True):
     url: str
     title: str
     characters: int
+    passages: int = 0
+    modified: float = 0.0
+    """When its file was last changed or its page was read, in seconds since 1970; 0 if neither is."""
 
 
 class Spot(Struct, frozen=True):
@@ -78,7 +81,8 @@ def documents(
     """List a page of a collection's documents by title, limited to those with `query` in their title or url."""
     connection.create_function("casefold", 1, str.casefold, deterministic=True)  # SQLite's lower() is ASCII only
     rows = connection.execute(
-        """SELECT url, title, length(text) FROM documents WHERE collection = :scope
+        """SELECT url, title, length(text), (SELECT count(*) FROM passages WHERE document = documents.id), mtime / 1e9
+        FROM documents WHERE collection = :scope
         AND (instr(casefold(title), :query) OR instr(casefold(url), :query))
         ORDER BY title, url LIMIT :limit OFFSET :offset""",
         {"scope": collection, "query": query.casefold(), "limit": limit, "offset": offset},
