@@ -84,14 +84,7 @@ def read(prose: Prose) -> Reading | None:
         and (alone or first.probability > SURE)
         and ranked[0].own <= first.own | keys(first.page.title)
     )
-    stated = stated and not (kind in ("date", "year") and not first.things and not re.search(r"\d", first.fact.line))
-    named = first.things or first.beside
-    stated = stated and not (kind == "person" and not named and lost(first.fact.line))  # *she* is no name
-    stated = stated and (kind != "person" or _does(first, wanted))
-    stated = stated and not _otherwise(first, wanted) and not _unranked(first, wanted.text)
-    stated = stated and not _of_another_year(first, wanted.text) and not _of_others(first, wanted)
-    # A heading adds nothing.
-    stated = stated and (kind == "whether" or not keys(first.fact.line) <= wanted.words.keys())
+    stated = stated and _suits(first, wanted, kind)
     best = [said for said in chosen if said.score >= first.score - _BESIDE and _adds(said, first)][:_QUOTED]
     if kind in (None, "whether"):
         best = _section(best)
@@ -116,6 +109,21 @@ def read(prose: Prose) -> Reading | None:
         stated=stated,
         likely=not stated and chosen is fitting and first.probability >= _LIKELY,
     )
+
+
+def _suits(said: Sentence, wanted: Wanted, kind: Kind | None) -> bool:
+    """Return whether a sentence has what the question asks for, and says it of the same thing, people and year."""
+    line = said.fact.line
+    if kind in ("date", "year") and not said.things and not re.search(r"\d", line):
+        return False
+    if kind == "person":
+        named = said.things or said.beside or not lost(line)  # *she* is no name
+        if not named or not _does(said, wanted):
+            return False
+    if kind != "whether" and keys(line) <= wanted.words.keys():
+        return False  # a heading adds nothing
+    same = not _otherwise(said, wanted) and not _unranked(said, wanted.text)
+    return same and not _of_another_year(said, wanted.text) and not _of_others(said, wanted)
 
 
 def _says_all(said: Sentence, wanted: Wanted) -> bool:
