@@ -80,7 +80,7 @@ def test_presets_are_listed_and_added_by_name(run: Cli) -> None:
         (("add", "work", "https://x.example", "--price", "input=cheap"), "--price"),
         (("add", "work", "https://x.example", "--quirk", "temperatur=false"), "temperatur"),
         (("add", "gguf", "https://x.example"), "taken by a model provider"),
-        (("test", "nonsense"), "known: "),
+        (("test", "nonsense"), "known providers: "),
         (("test", "groq"), "set GROQ_API_KEY"),
         (("remove", "nonsense"), "nonsense"),
     ],
