@@ -30,14 +30,14 @@ from research.citations import Statement, check_statements, shelf, without_marks
 from research.citations.checking import JUDGED, KnowsMeasures, check_claim
 from research.citations.language import listed, says
 from research.citations.marks import named
-from research.defaults import FACTBOOK, OFFLINE, QUERY
+from research.defaults import OFFLINE, QUERY
 from research.errors import ConfigError, LimitReached
 from research.events.audit_findings import FAILS, OPEN, READ, AuditedSource, AuditedStatement, Given, LinkState
 from research.events.events import Audited
 from research.plugins import Range, framework
 from research.text import clip, content_tokens
 from research.types import Answer, Checked, Citation, Observation, Outcome, Reply, Source, ToolCall
-from research.web.url_guard import LIBRARY
+from research.web.url_guard import LIBRARY, is_users_own
 
 TOGETHER: Final = 8
 """Most sources read at once."""
@@ -230,7 +230,7 @@ class _Trial:
             rows = {i: zip_longest(*(seen_for[queries.index(each)] for each in asked[i])) for i in said}
             found = {i: [each for some in rows[i] for each in some if each] for i in said}
             meant = {i: self._on(i, found[i]) for i in said}
-            own = {i: [each.url for each in found[i] if _is_own(each)][:_BESIDE] for i in said}
+            own = {i: [each.url for each in found[i] if is_users_own(each.url)][:_BESIDE] for i in said}
             fresh = [url for url in dict.fromkeys(chain(*meant.values(), *own.values())) if url not in self._opened]
             seen = yield from self._tools.read(dict(enumerate(fresh)), {})
             self._opened |= {url: seen[n].sources[0].n for n, url in enumerate(fresh) if seen[n].sources}
@@ -398,10 +398,6 @@ def _numbered(statement: Statement, ledger: dict[int, int], beside: Iterable[int
 
 def _in_library(url: str) -> bool:
     return url.startswith(LIBRARY)
-
-
-def _is_own(source: Source) -> bool:
-    return _in_library(source.url) and not source.url.startswith(f"{LIBRARY}{FACTBOOK}/")
 
 
 def _offline(run: Run) -> KnowsMeasures:

@@ -160,11 +160,12 @@ def _further(first: Sentence, prose: Prose, scorer: Scorer) -> Fact | None:
 
 def _led(first: Sentence, quotes: Sequence[Fact]) -> list[Fact]:
     """Return the sentences to quote, behind the one that names what the first of them refers back to."""
+    if not BACK.match(first.fact.line):
+        return list(quotes)
     section = _lines_of(first)
     at = section.index(first.fact)
-    back = BACK.match(first.fact.line)
-    start = section.index(first.beside) if back and first.beside in section[:at] else max(0, at - 1)
-    before = section[start:at] if back else []
+    start = section.index(first.beside) if first.beside in section[:at] else max(0, at - 1)
+    before = section[start:at]
     return [*before, *(fact for fact in quotes if fact not in before)]
 
 
