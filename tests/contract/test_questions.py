@@ -282,6 +282,11 @@ def test_a_comparison_of_rates_or_of_figures_with_parts_is_confirmed(bench: Work
          ["Which country has the largest population in Africa?",
           "Which country has the lowest unemployment rate in Africa?"], "Nigeria; Niger"),
         ("瑞士的政体是什么，用什么货币？", ["瑞士的政体是什么？", "瑞士的用什么货币？"], ""),
+        ("Which two countries in Europe have the largest populations, and what is the capital of each?",
+         ["Which two countries in Europe have the largest populations?", "What is the capital of Germany and the United Kingdom?"],
+         "Germany, United Kingdom; Germany Berlin; United Kingdom London"),
+        ("欧洲人口最多的两个国家是哪两个？它们的首都分别是哪里？",
+         ["欧洲人口最多的两个国家是哪两个？", "德国、英国的首都分别是哪里？"], "德国、英国；德国 柏林；英国 伦敦"),
         ("非洲哪个国家人口最多且面积最大？", ["非洲哪个国家人口最多？", "非洲哪个国家面积最大？"], "尼日利亚；阿尔及利亚"),
     ],
 )  # fmt: skip

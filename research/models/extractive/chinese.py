@@ -254,17 +254,7 @@ def measure(words: dict[str, str], of: str) -> str:
     return of if words["language"] == "zh" else glossary.in_sentence(of)
 
 
-_NEEDS_ARTICLE = re.compile(
-    r"United .*|.* (?:Islands|Republic|Emirates|Lands|Territory)|Netherlands|Philippines|Maldives|Bahamas.*|Gambia.*|Holy See.*"
-)
-"""Matches names of countries that have an article within a sentence."""
 _SEVERAL = re.compile(r"[^(,]*[^s(,]s(?= \(|$)")
-
-
-def within(name: str, words: dict[str, str]) -> str:
-    """Return the name of a country as it is written within a sentence: `the Netherlands`."""
-    bare = name.removeprefix("The ")
-    return f"the {bare}" if words["language"] == "en" and _NEEDS_ARTICLE.fullmatch(bare) else name
 
 
 def the_measure(of: str, name: str) -> str:

@@ -8,24 +8,24 @@ from collections.abc import Iterable, Sequence
 from research.citations import cited
 from research.models.extractive.groups import place_in
 from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
-from research.models.extractive.places import mentions, usual
+from research.models.extractive.places import mentions, usual, within
 from research.models.extractive.question import Question, parse
 from research.models.extractive.times import periods
 from research.quantities import quantities
 from research.text import has_cjk
 
-_OF_EACH = re.compile(r"\b(?:each|both)\W*$", re.I)
-"""Matches a question about all that the answer before it names, not about what the question before it does."""
+_OF_EACH = re.compile(r"(?:\b(?:each|both)(?: (?:one|country))?(?: of (?:them|these|those))?\W*$)|各自?(?=的)", re.I)
+"""Matches what means all that the answer before it names, not what the question before it does."""
 _REFERS = re.compile(
     r"(?P<among>其中(?=哪|谁|最|有)|\b(?:of|among) (?:them|these|those)\b)|"
     r"\b(?P<whose>its|their|(?P<hers>his|her))\b|\b(?P<where>there)\b(?! (?:is|are|was|were)\b)|"
     r"\b(?P<them>them|they|those|these)\b|\b(?P<who>she|he|(?:that|this) (?:person|man|woman|leader))\b|"
     r"\b(?:it|(?:that|this) (?:country|place|one)|the (?:country|same))\b|"
-    r"[它其]|他们|她们|那里|当地|该国|这个国家|那个国家",
+    r"[他她它]们|[它其]|那里|当地|该国|这个国家|那个国家",
     re.I,
 )
 """Words that refer to something mentioned before."""
-_OF_SEVERAL = ("them", "they", "their", "他们", "她们")
+_OF_SEVERAL = ("them", "they", "their", "他们", "她们", "它们")
 _CITY = re.compile(r"\b(?:capital|city|town)\b", re.I)
 """Matches a question for a place in which something is *there*."""
 _GOES_ON = re.compile(
@@ -82,7 +82,7 @@ def standing(question: str, earlier: Iterable[tuple[str, str]]) -> str:
 
 def refers(text: str) -> bool:
     """Return whether a question has a pronoun for something that was said before it."""
-    return _REFERS.search(text) is not None
+    return bool(_REFERS.search(text) or (_OF_EACH.search(text) and not parse(text).names))
 
 
 def lost(text: str) -> bool:
@@ -101,19 +101,24 @@ def compares(text: str) -> bool:
     return _COMPARES.search(text) is not None and says_nothing(parse(text))
 
 
-def completed(text: str, before: str, answer: str = "", *, within: bool = False) -> str:
+def completed(text: str, before: str, answer: str = "", *, inside: bool = False) -> str:
     """Return a follow-up as a question that stands by itself; `before` is one that does, with its answer.
 
-    With `within` both are parts of one question: in Chinese the later one need not say again what it is about.
+    With `inside` both are parts of one question: in Chinese the later one need not say again what it is about.
 
     >>> completed("And in Peru?", "What is the capital of Chile?")
     'What is the capital of Peru?'
     >>> completed("What is its population?", "What is the capital of Chile?")
     "What is Chile's population?"
+    >>> completed("What is the capital of each?", "Which are the largest?", "**Peru** and **Chile** [1]")
+    'What is the capital of Peru and Chile?'
     """
     if not before:
         return text
     asked, earlier = parse(text), parse(before)
+    each = None if asked.names else _OF_EACH.search(text)
+    if each and len(names := _all_of(earlier, answer)) > 1:
+        return f"{text[: each.start()]}{_joined(names, before)}{'' if has_cjk(text) else '?'}{text[each.end() :]}"
     pronoun = _REFERS.search(text)
     if pronoun and pronoun["among"]:
         return _among(text, pronoun, _several(before, earlier, answer))
@@ -125,10 +130,10 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
             return measured
         return _changed(before, earlier.names or ([about[1]] if about else []), text, asked)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
-    if within and pronoun and pronoun.lastgroup is None and not thing and (ends := _OBJECT.search(before)):
+    if inside and pronoun and pronoun.lastgroup is None and not thing and (ends := _OBJECT.search(before)):
         thing = ends[0]
-    if pronoun and len(earlier.names) > 1 and pronoun[0].lower() in _OF_SEVERAL:
-        thing = ", ".join(earlier.names)
+    if pronoun and pronoun[0].lower() in _OF_SEVERAL and len(names := _all_of(earlier, answer)) > 1:
+        thing = _joined(names, before)
     if pronoun and pronoun["where"] and _CITY.search(before):
         thing = next(iter(_BOLD.findall(answer)), thing)
     if thing and pronoun:
@@ -146,7 +151,7 @@ def completed(text: str, before: str, answer: str = "", *, within: bool = False)
         return f"{before} {text}"
     if thing and other and (at := before.lower().find(thing.lower())) >= 0:
         return f"{before[:at]}{other['en'] or other['zh']}{before[at + len(thing) :]}"
-    short = has_cjk(text) and (within or (len(text) <= _SHORT and not SUPERLATIVE.search(text)))
+    short = has_cjk(text) and (inside or (len(text) <= _SHORT and not SUPERLATIVE.search(text)))
     if not thing or asked.names or not (_GOES_ON.search(text) or short) or _RANKED_ZH.search(text):
         return text
     rest = _GOES_ON.sub("", text).strip(" ?？")
@@ -169,13 +174,24 @@ def _of_top(before: str, earlier: Question, answer: str, text: str, new: Sequenc
     return f"What is the {ranked['measure']} of {' and '.join(names)}?" if ranked else ""
 
 
+def _all_of(earlier: Question, answer: str) -> Sequence[str]:
+    """Return the countries in bold in the first line of an answer if there are several, otherwise the names in its question."""
+    listed = [name for name in _BOLD.findall(answer.partition("\n")[0]) if usual(name)]
+    return listed if len(listed) > 1 else earlier.names
+
+
+def _joined(names: Sequence[str], before: str) -> str:
+    if has_cjk(before):
+        return "、".join(names)
+    *others, last = (within(name, "en") for name in names)
+    return f"{', '.join(others)} and {last}"
+
+
 def _several(before: str, earlier: Question, answer: str) -> str:
     """Return the things that a question, or the first line of its answer, names together; empty if they name one or none."""
-    listed = [name for name in _BOLD.findall(answer.partition("\n")[0]) if usual(name)]
-    names = listed if len(listed) > 1 else earlier.names
-    zh = has_cjk(before)
+    names, zh = _all_of(earlier, answer), has_cjk(before)
     if len(names) > 1:
-        return "、".join(names) if zh else f"{', '.join(names[:-1])} and {names[-1]}"
+        return _joined(names, before)
     if listed_as := _LISTED.match(before):
         return listed_as["what"]
     if earlier.relation and names:

@@ -17,11 +17,11 @@ THE_MOST = r"(?<!\bdo )(?<!\bby )(?<!\bof )most(?! recent)"
 """Not the majority of `do most people` and `by most people`."""
 MOST = (
     rf"largest|biggest|greatest|{THE_MOST}|highest|longest|maximum|richest|wealthiest|oldest|tallest|heaviest|top|"
-    r"leading|(?:最|第[二三四五六七八九十])[多大高长富]"
+    r"leading|(?:最|第[二三四五六七八九十])[多大高长富老]"
 )
 LEAST = (
     r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|"
-    r"(?:最|第[二三四五六七八九十])[少小低短穷]"
+    r"(?:最|第[二三四五六七八九十])(?:[少小低短穷]|年轻)"
 )
 START, END = r"(?:(?<![a-z0-9])|(?![ -~]))", r"(?:(?![a-z0-9])|(?<![ -~]))"
 """Edges of a word; a Chinese one may stand next to Latin letters, as in `GDP最高`."""
@@ -36,11 +36,11 @@ ORDERED = re.compile(
 MORE = (
     r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|outstrips?|beat(?:s|en)?|"
     r"heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|ahead|above|faster|tops|"
-    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[多大高长富]"
+    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[多大高长富]|更老"
 )
 LESS = (
     r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|"
-    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[少小低短穷]"
+    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[少小低短穷]|更年轻"
 )
 DENIES = re.compile(
     r"(?<!\bwhether or )\b(?:(?:can)?not(?! only| \w+ than)|never|neither|nor|except|excluding|other than|no longer|"
@@ -54,7 +54,7 @@ COMPARATIVE = re.compile(rf"{START}(?:(?P<most>{MORE})|(?P<least>{LESS})){END}")
 WEIGHS = re.compile(
     rf"{START}(?:{MORE}|{LESS}|{MOST}|{LEAST}){END}|"
     r"\b(?:which|or|than|times|compar\w+|versus|vs|differ\w*|gap|ratio|relative|rank|as \w+ as)\b|"
-    r"哪|谁|差|比(?!例|率|重|利)|倍|还是|不如|对照"
+    r"哪(?![里儿年天些])|谁|差|比(?!例|率|重|利)|倍|还是|不如|对照"
 )
 """Matches a question that asks which of several things has more, or by how much."""
 GROWTH = re.compile(

@@ -101,6 +101,10 @@ _PART = re.compile(r"(?:north|south|latin|central|meso|anglo)(?:ern)?[ -]$")
 _LANGUAGE = re.compile(r"[语文](?![化物])|人种")
 """Matches after the name of a country in the Chinese name of a language."""
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’.\-](?=[^\W\d_]))*")
+_NEEDS_ARTICLE = re.compile(
+    r"United .*|.* (?:Islands|Republic|Emirates|Lands|Territory)|Netherlands|Philippines|Maldives|Bahamas.*|Gambia.*|Holy See.*"
+)
+"""Matches names of countries that have an article within a sentence."""
 
 
 @cache
@@ -157,6 +161,12 @@ def _longer(found: Mention, lower: str) -> Mention:
         if longer and sum(one != other for one, other in zip(name, said, strict=True)) == 1:
             return Mention(said, (start, start + len(name)), (country,), guessed=True)
     return found
+
+
+def within(name: str, language: str) -> str:
+    """Return the name of a country as it is written within a sentence: `the Netherlands`."""
+    bare = name.removeprefix("The ")
+    return f"the {bare}" if language == "en" and _NEEDS_ARTICLE.fullmatch(bare) else name
 
 
 def usual(name: str) -> str | None:

@@ -107,7 +107,7 @@ _IMPLIED = {
     word: label
     for label, words in (
         ("Real GDP per capita", "richest wealthiest poorest richer wealthier poorer 富 穷 更富 更穷 最富 最穷"),
-        ("Median age, total", "oldest youngest older younger"),
+        ("Median age, total", "oldest youngest older younger 更老 最老 更年轻 最年轻"),
         ("Area, total", "largest biggest smallest larger bigger smaller greater tiniest 大 小 更大 更小 最大 最小"),
     )
     for word in words.split()
@@ -177,7 +177,8 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     if pick and pick.target and len(labels) > 1 and pick.target.label in labels:
         labels.remove(pick.target.label)
     mark = superlative or comparative
-    words = tuple(word for word in words if not mark or word != mark.group() or word not in _IMPLIED)
+    if mark and mark.group() in _IMPLIED:
+        words, beside = (tuple(w for w in each if w not in mark.group()) for each in (words, beside))
     if mark and (labels == ["Population, total"] or not (labels or pick or words)):
         labels = _implied(mark, labels)
     if borders and not labels and not pick:

@@ -95,7 +95,7 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         if before and before.verdict.actions and refers(text):
             break  # what it refers to is still looked up
         said = _answer(before.evidence, before.verdict) if before and answers(before.verdict) else ""
-        whole = completed(text, before.question if before else "", said, within=True)
+        whole = completed(text, before.question if before else "", said, inside=True)
         lost = not said and (refers(whole) or leaves_out(whole)) if before else evidence.lost
         if lost:  # nothing was found that it could be about
             nothing = Solved(whole, evidence, Verdict(parse(whole), missing=(whole,)))

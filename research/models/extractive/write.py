@@ -11,11 +11,12 @@ from research._util.glossary import chinese_label
 from research.models.extractive import chinese, whether
 from research.models.extractive.arithmetic import amounts_of, has_ratio, items_of, weighed, year_of
 from research.models.extractive.asked import parts_of
-from research.models.extractive.chinese import a_measure, measure, part_of, superlative, the_measure, within, written
+from research.models.extractive.chinese import a_measure, measure, part_of, superlative, the_measure, written
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.fitting import bare
 from research.models.extractive.members import counts
 from research.models.extractive.phrasebook import wholes
+from research.models.extractive.places import within
 from research.models.extractive.question import Question
 from research.models.extractive.rankings import Bound
 from research.models.extractive.table_words import rank_of
@@ -406,7 +407,7 @@ _NAME = re.compile(r"[A-Z](?:[^;,()]|,(?=\d)|\([^()]{1,80}\)){1,120}")
 def _stated(finding: Finding, value: str, w: dict[str, str]) -> str:
     """Return a labelled line as a sentence where its value is a figure or a name, and as a title and its text elsewhere."""
     fact, source = finding.fact, finding.fact.source or finding.fact
-    subject = within(finding.subject, w)
+    subject = within(finding.subject, w["language"])
     said = {"subject": subject, "value": value, "n": fact.n}
     label = bare(source.label)
     if not chinese_label(label):
@@ -543,7 +544,7 @@ def _derived(verdict: Verdict, derived: Derived, w: dict[str, str]) -> list[str]
     *first, last = found = _inputs(facts, w) * (2 if len(facts) == 1 else 1)
     one, two = (found[0], ", ".join(found)) if derived.kind == "made_part" else (", ".join(first), last)
     name = verdict.findings[0].subject
-    subject = within(name, w) if derived.kind == "density" else f"**{name}**"
+    subject = within(name, w["language"]) if derived.kind == "density" else f"**{name}**"
     said = w[derived.kind].format(subject=subject, v=f"**{derived.value}**", a=one, b=two)
     # All marks follow the figure that was calculated from all of them.
     marks = " ".join(dict.fromkeys(f"[{fact.n}]" for fact in facts))
