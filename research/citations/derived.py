@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from research.citations.labelled import Cell, Told, accounted, mentioned
 from research.citations.language import pattern, says, spoken, words
+from research.citations.ranked_rows import kind_said
 from research.quantities import Quantity, hedged
 from research.quantities.units import unit_at
 from research.text import has_cjk
@@ -57,7 +58,7 @@ def per_unit(text: str) -> tuple[str, tuple[str, float] | None]:
 def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     """Return the figures that a claim is calculated from: one measure of several names, or of one name in two years."""
     said = words(claim.text)
-    scope = [cell for cell in cells if cell.label and cell.label <= said]
+    scope = [cell for cell in cells if cell.label and cell.label <= said and cell.kind in (None, kind_said(claim.text))]
     names = mentioned(claim.text, scope)
     scope = [cell for cell in scope if not names or {*cell.names} & {*names}]
     most = max((len(cell.label) for cell in scope), default=0)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from research._util.glossary import chinese_places, english_labels, terms
 from research._util.sentences import sentences_of
 from research.citations.language import listed, pattern, says, spoken, unnamed, words
-from research.citations.ranked_rows import Rank, rows, without_ranks
+from research.citations.ranked_rows import Kind, Rank, kind_said, rows, without_ranks
 from research.quantities import CURRENCIES, Quantity, hedged, quantities
 from research.quantities.units import SCALES
 from research.text import has_cjk
@@ -93,6 +93,8 @@ class Cell(Struct, frozen=True):
     how: str = ""
     """The query that returned it."""
     rank: Rank | None = None
+    kind: Kind | None = None
+    """What it is of all those ranked."""
     item: str = ""
     """What a list calls it: the Spain of `Spain 646 km; Italy 476 km`."""
 
@@ -145,7 +147,7 @@ def cells_of(source: Source) -> list[Cell]:
     for row in ranked.values():
         for cell in _line(replace(source, title=f"{row.name} · {row.measure}"), f"{row.measure}: {row.value}"):
             around = f"{cell.around} {row.around}"
-            found.append(replace(cell, line=row.line, around=around, topic=row.place, rank=row.rank))
+            found.append(replace(cell, line=row.line, around=around, topic=row.place, rank=row.rank, kind=row.kind))
     lines = [line for line in lines if line not in ranked]
     for table, block in groupby(lines, key=lambda line: line.lstrip().startswith("|")):
         if table:
@@ -538,6 +540,7 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
     # Square kilometres are of an area, and a percentage is a rate: `Unemployment in Greece is 10.2%`.
     measured = {"rate" if each.unit == "%" else each.unit for each in claim.figures if len(claim.figures) == 1}
     scope = [cell for cell in cells if cell.label <= words(claim.text) | measured]
+    scope = [cell for cell in scope if cell.kind in (None, kind_said(claim.text))]
     names = mentioned(claim.text, scope) or [
         name for name in mentioned(context, scope) if words(name) >= words(context)
     ]

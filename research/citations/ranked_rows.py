@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
@@ -12,11 +13,17 @@ from research.quantities import quantities
 
 _ROW = re.compile(r"[\s#>*+•-]*(.{1,200}?) \((?:rank (\d{1,9})(, [a-z]+)?|[^()\d]+)\): (.+)")
 """Name, rank, end and value; some names are without a rank."""
+_OF_ALL = re.compile(r"(Mean|Median|Sum) of [\d,]{1,9} \w+ in ([^:]{1,100}?)(?:, unweighted)?: (.+)")
+"""What all rows come to: `Sum of 54 countries in Africa: 1,525,041,845`."""
 _HEAD = re.compile(r"([^:]{1,200}) in ([^:]{1,100}): ")
 _STATED = re.compile(rf"(?:{pattern('rank').pattern})[^\d,，;；.。]{{0,80}}?(?<!\d)(\d{{1,4}})(?![\d.]|,\d)", re.I)
 """A rank that a claim states as a number: `Rank in Europe: 3`."""
 
 _BEHIND_RANK = re.compile(r"[高低多少大小长短]")
+
+
+Kind = Literal["mean", "median", "sum"]
+_KINDS: tuple[Kind, ...] = ("mean", "median", "sum")  # the mean of a median age is a mean
 
 
 class Rank(Struct, frozen=True):
@@ -28,17 +35,24 @@ class Rank(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """A line of a ranking."""
+    """A line of a ranking: of one of those ranked, or of all of them."""
 
     line: str
     name: str
     measure: str
     value: str
-    rank: Rank
+    rank: Rank | None
     around: str
     """What a claim may say of the place, in all languages."""
     place: frozenset[str]
     """Words of the place that a claim of a rank must have; none for the world."""
+    kind: Kind | None = None
+    """What the figure is of all those ranked."""
+
+
+def kind_said(text: str) -> Kind | None:
+    """Return which figure of all those ranked a claim says it has; None if it says none, or a share of it."""
+    return None if says("share", text) else next((kind for kind in _KINDS if says(kind, text)), None)
 
 
 def rows(title: str, lines: Sequence[str]) -> Iterator[Row]:
@@ -57,6 +71,10 @@ def rows(title: str, lines: Sequence[str]) -> Iterator[Row]:
         low = last + ranks.count(last) + 1 - high - shared if last and high else 0
         required = frozenset[str]() if everywhere else words(place) - unnamed()
         yield Row(line, row[1], measure, row[4], Rank(high, low, shared), around, required)
+    for whole in filter(None, map(_OF_ALL.fullmatch, lines if any(ranks) else ())):
+        kind = next(kind for kind in _KINDS if kind == whole[1].lower())
+        said = " ".join((around, whole[0], *listed(kind), *listed("ranked")))
+        yield Row(whole[0], whole[2], measure, whole[3], None, said, frozenset(), kind)
 
 
 def without_ranks(text: str) -> tuple[str, tuple[int, ...]]:

@@ -148,7 +148,7 @@ def _figures(view: RunView) -> Iterator[Found]:
         own += quantities(claim) if citation.status in HOLDS else ()
         read = _stated(claim, cells[citation.n]) if citation.status in HOLDS else ()
         for figure, found in read or _named(claim, cells[citation.n]):
-            if found.names and not figure.hedge:
+            if found.names and not (found.kind or figure.hedge):
                 label = _YEAR.sub("", found.written).strip(" ,")
                 places = chinese_places(found.names[0]) if has_cjk(view.question) else ()
                 subject = next((name for name in places if name in said), [*places, found.names[0]][0])

@@ -90,7 +90,7 @@ def test_factbook_urls_are_stable_and_plain(documents: dict[str, factbook.Docume
         documents["library://factbook/cote-d-ivoire/people-and-society"].title == "Côte d'Ivoire · People and Society"
     )
     assert all(
-        re.fullmatch(r"library://factbook/[a-z0-9-]+/[a-z0-9-]+(?:/[a-z-]+(?:/[2-9])?)?", url) for url in documents
+        re.fullmatch(r"library://factbook/[a-z0-9-]+/[a-z0-9-]+(?:/[a-z0-9-]+(?:/[2-9])?)?", url) for url in documents
     )
 
 

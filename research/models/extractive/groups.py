@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from functools import cache, cached_property
-from pathlib import Path
 
-from msgspec import Struct
-
-from research._util.decoding import convert
-from research.models.extractive.places import named, usual
+from research.search.library.country_groups import groups
 
 WORLD = "the world"
 EDGED = r"(?<![a-z])(?:{})(?![a-z])"
@@ -28,40 +22,6 @@ REGIONS = (
     (WORLD, r"(?:in |of |on |around |across )*(?:the )?(?:whole |entire )?(?:world(?:wide)?|earth|globe|planet)|"
      r"global(?:ly)?|全世界|世界上?|全球"),
 )  # fmt: skip
-
-
-class Group(Struct, frozen=True, dict=True):
-    """Countries that people name together: the Nordic countries."""
-
-    name: str
-    chinese: str
-    says: str
-    """What people call it, as a regular expression."""
-    regions: tuple[str, ...]
-    """The regions whose lists have its members."""
-    members: str
-    """Their ISO 3166 codes."""
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """Matches its names in lower case."""
-        return re.compile(EDGED.format(self.says))
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of its members that sources use."""
-        return frozenset(map(named, self.members.split()))
-
-    def has(self, name: str) -> bool:
-        """Return whether a country, as a source names it, is a member."""
-        return (usual(name) or name) in self.names
-
-
-@cache
-def groups() -> tuple[Group, ...]:
-    """Return the groups of countries that can be asked about."""
-    text = Path(__file__).with_name("groups.toml").read_text("utf-8")
-    return tuple(convert(tomllib.loads(text)["group"], list[Group]))
 
 
 def is_group(name: str) -> bool:

@@ -167,6 +167,8 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
         if superlative:
             take(superlative)
         found = [(label, span) for label, span in found if label != BORDER.label]
+    if (mark := superlative or comparative) and mark.group() in _IMPLIED:
+        take(mark)
     names = tuple(dict.fromkeys(name for name, (a, b) in proper if not all(taken[a:b])))
     words, beside, near = _rest(text, taken, proper, found)
     openings = _openings(text)
@@ -176,9 +178,6 @@ def _parse(text: str, known: tuple[str, ...]) -> Question:
     pick = _ranked_by(lower, found, superlative) if borders and superlative else None
     if pick and pick.target and len(labels) > 1 and pick.target.label in labels:
         labels.remove(pick.target.label)
-    mark = superlative or comparative
-    if mark and mark.group() in _IMPLIED:
-        words, beside = (tuple(w for w in each if w not in mark.group()) for each in (words, beside))
     if mark and (labels == ["Population, total"] or not (labels or pick or words)):
         labels = _implied(mark, labels)
     if borders and not labels and not pick:

@@ -57,12 +57,10 @@ def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, bool] | None:
     if len(found) < len(tables) and len(tables) == 1:
         return None
     found = [replace(each, rows=tuple(row for row in each.rows if ranking.counts(row.name))) for each in found]
-    if ranking.group is None:
-        return _answered(finder, ranking, label, found)
-    group = ranking.group
-    given = {usual(row.name) or row.name for each in found for row in each.rows}
-    answer = _answered(finder, ranking, label, [each for each in found if each.rows]) if given else None
-    return (replace(answer[0], without=tuple(sorted(group.names - given))), answer[1]) if answer else None
+    answer = _answered(finder, ranking, label, found) if any(each.rows for each in found) else None
+    given = {row.name for each in found for row in each.rows}
+    without = sorted(name for name in ranking.members - given if ranking.counts(name))
+    return (replace(answer[0], without=tuple(without)), answer[1]) if answer else None
 
 
 def _answered(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
@@ -95,8 +93,6 @@ def _complete(ranking: Ranking, read: Table) -> bool:
     if ranking.place == WORLD and ranking.kind in _STATED:  # its list states it, and shows both ends only
         return any(head.label.startswith(_STATED[ranking.kind]) for head in read.heads)
     ranks = [row.rank for row in read.rows if row.rank]
-    if ranking.group:  # its members may stand anywhere
-        return len(ranks) >= read.have
     if ranking.kind == "top":
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
         return end and len(ranks) >= min(max(ranking.first, ranking.rank) + len(ranking.excluded), read.have)
@@ -116,10 +112,10 @@ def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked | None:
     chosen = [row for row in states[len(before) :] if sign * row.amount.value <= sign * last]
     beyond = [row for row in rows if not row.rank and sign * row.amount.value < sign * last]
     end = len(before) + len(chosen)
-    small = ranking.group is not None and len(states) <= ALL  # all members of it are shown
+    small = ranking.members and found[0].have <= ALL  # all members of it are shown
     after = states[end : end + (ALL if small else NEXT)] if ranking.first == 1 else []
     tied = len(chosen)
-    if len(found) == 1 and not ranking.most and asked == 1 and not ranking.group:
+    if len(found) == 1 and not ranking.most and asked == 1 and not small:
         tied = found[0].have - chosen[0].rank + 1  # the list of the world does not show all of them
         after = [row for row in after if row.rank == chosen[0].rank - 1] if tied == 1 else []
     return Ranked(
@@ -154,28 +150,23 @@ def fits(limit: Amount, of: Amount) -> bool:
 
 
 def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
-    """Return the sum, mean or median as the comparison states it, or calculated from the figures of several regions."""
+    """Return the sum, mean or median as the comparison states it, or calculated without the countries not asked about."""
     if ranking.kind == "share":
         return _share(finder, ranking, label, found)
-    start = _STATED[ranking.kind]
-    stated = [head for each in found for head in each.heads if head.label.startswith(start)]
-    if len(found) == 1 and not ranking.group:
-        if not stated:
-            return None
-        return Ranked(ranking, label, (), covered=_covered(found), heads=(stated[0],), value=stated[0].value), False
-    if ranking.kind == "median" or (ranking.kind == "sum" and len(stated) < len(found)):
+    start, rows = _STATED[ranking.kind], _states(found)
+    stated = tuple(head for each in found for head in each.heads if head.label.startswith(start))
+    if not stated or (ranking.excluded and ranking.kind == "median"):
         return None
-    rows = _states(found)
+    answer = Ranked(ranking, label, tuple(rows) if ranking.members else (), covered=_covered(found))
+    if not ranking.excluded:
+        return replace(answer, heads=stated[:1], value=stated[0].value), False
     values = [row.amount.value for row in rows]
-    total = sum(values, Decimal(0))
-    like = [row.amount for row in rows]
-    listed = ", ".join(map(code, values))
     by = f" / {len(values)}" if ranking.kind == "mean" else ""
+    listed = ", ".join(map(code, values))
     computed = finder.compute(f"print(round(sum([{listed}]){by}, 4))", "Calculate over all countries.")
+    total = sum(values, Decimal(0))
     result = round(total / len(values), 2) if by else total
-    heads = () if by or ranking.group else tuple(stated)
-    shown = tuple(rows) if ranking.group else ()
-    return Ranked(ranking, label, shown, covered=_covered(found), heads=heads, value=written(result, like)), computed
+    return replace(answer, value=written(result, [row.amount for row in rows])), computed
 
 
 def _share(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:

@@ -16,7 +16,7 @@ from research._util.amounts import Amount
 from research._util.amounts import amount as read_amount
 from research.models.extractive import patterns
 from research.models.extractive.evidence import Evidence, Fact
-from research.models.extractive.groups import EDGED, REGIONS, WORLD, Group, groups, place_in
+from research.models.extractive.groups import EDGED, REGIONS, WORLD, place_in
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import explained, labels, read
 from research.models.extractive.places import REGIONAL, mentions, usual
@@ -24,6 +24,7 @@ from research.models.extractive.question import Question, implied_by, parse
 from research.models.extractive.stems import WEAK, stem
 from research.models.extractive.table_words import count_of, rank_of
 from research.search.library import comparisons
+from research.search.library.country_groups import groups
 from research.text import STOP_WORDS, has_cjk, tokens
 
 TITLE = f"{comparisons.TITLE} · "
@@ -35,11 +36,6 @@ Kind = Literal["top", "count", "sum", "share", "mean", "median"]
 
 CLEAR = 0.6
 """Least probability of a label to rank countries by; it is read with and without the words for countries."""
-_PARTS = {
-    "Asia": ("Central Asia", "East and Southeast Asia", "Middle East", "South Asia"),
-    WORLD: tuple(comparisons.REGIONS.values()),
-}
-"""The regions that a larger one consists of."""
 _ELSEWHERE = re.compile(
     r"\b(?:(?:north(?:ern)?|south(?:ern)?|west(?:ern)?|east(?:ern)?|central|sub-?saharan|southeast(?:ern)?|south-east)"
     r"[- ](?:africa|europe|asia|america)n?|latin america|caribbean|balkan|sahel|south africa|african union)|"
@@ -157,26 +153,24 @@ class Ranking(Struct, frozen=True):
     """Whether the worst is asked for, which is the highest only where more is worse."""
     sure: bool = False
     """Whether the countries are asked for, so that no other way of answering is tried."""
-    group: Group | None = None
-    """The countries that are meant, if they are not those of a region."""
     rank: int = 1
     """The place in the order that is asked for: 2 for `the second largest`."""
     stands: bool = False
     """Whether the rank of the country is asked for whose figure is the limit."""
     excluded: frozenset[str] = frozenset()
     """Countries that are not asked about."""
+    members: frozenset[str] = frozenset()
+    """The countries of the group that the place is; empty for a region."""
 
     def counts(self, name: str) -> bool:
         """Return whether a country, as a source names it, is one of those that are asked about."""
-        return (usual(name) or name) not in self.excluded and (self.group is None or self.group.has(name))
+        return (usual(name) or name) not in self.excluded
 
     @property
     def places(self) -> tuple[str, ...]:
         """The places whose lists are read: all regions for a count over the world, whose list shows both ends only."""
-        if self.group:
-            return self.group.regions
-        whole = self.place == WORLD and self.kind != "count" and self.first <= 20
-        return (self.place,) if whole else _PARTS.get(self.place, (self.place,))
+        whole = self.place != WORLD or (self.kind != "count" and self.first <= 20)
+        return (self.place,) if whole else tuple(comparisons.REGIONS.values())
 
 
 class Row(Struct, frozen=True):
@@ -300,8 +294,8 @@ def asked(q: Question) -> Ranking | None:
         limit,
         "worst" in text,
         sure,
-        group,
         rank_of(text),
+        members=group.names if group else frozenset(),
     )
 
 
@@ -404,7 +398,7 @@ def _threshold(text: str) -> Amount | None:
 def measure(ranking: Ranking, evidence: Evidence) -> str | None:
     """Return the label of the comparison that is clearly the measure asked for; None if none or several may be."""
     titles = dict.fromkeys(f.title.removeprefix(TITLE) for f in evidence.facts if f.title.startswith(TITLE))
-    labels = [title for title in titles if not any(title.endswith(f", {region}") for region in _PARTS[WORLD])]
+    labels = [title for title in titles if not any(title.endswith(f", {place}") for place in comparisons.PLACES)]
     if ranking.label in labels and not ranking.worst:
         return ranking.label
     wanted = set(tokens(ranking.label)) or {word for word in ranking.words if word not in REGIONAL}
@@ -422,8 +416,8 @@ def measure(ranking: Ranking, evidence: Evidence) -> str | None:
 
 def address(label: str, place: str, page: int = 1) -> str:
     """Return the address of a comparison."""
-    folder = [slug for slug, region in comparisons.REGIONS.items() if region == place]
-    return comparisons.address(label, *folder, *([str(page)] if page > 1 else []))
+    part = [] if place == WORLD else [comparisons.PLACES[place]]
+    return comparisons.address(label, *part, *([str(page)] if page > 1 else []))
 
 
 def table(facts: Sequence[Fact], label: str, place: str) -> Table | None:

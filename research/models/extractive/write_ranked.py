@@ -27,8 +27,7 @@ _WHOLE = re.compile(r": (\d+) of \1 countries")
 def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of the answer: the countries or the value, then what the figures cover."""
     ranking = found.ranking
-    group = ranking.group
-    place = group.chinese if group and w["language"] == "zh" else _named(ranking.place, w)
+    place = _named(ranking.place, w)
     if ranking.excluded:
         place = w["apart"].format(
             place=place, names=chinese.listed([_named(name, w) for name in sorted(ranking.excluded)], w)
@@ -65,7 +64,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
         lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
         lines += [_table(found, named, w)] if found.rows else []
-    if group:
+    if ranking.members:
         if found.without:
             lines.append(w["without"].format(names=chinese.listed([_named(name, w) for name in found.without], w)))
         return lines
@@ -94,9 +93,7 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     label = named["label"][:1].upper() + named["label"][1:]
     heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
     # No list states the rank among the countries of several lists.
-    one = (
-        len(found.covered) == 1 and found.ranking.kind == "top" and not (found.ranking.group or found.ranking.excluded)
-    )
+    one = len(found.covered) == 1 and found.ranking.kind == "top" and not found.ranking.excluded
     heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:

@@ -15,7 +15,7 @@ from research._util.said import say
 from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.search.library import storage
-from research.search.library.comparisons import REGIONS
+from research.search.library.comparisons import REGIONS, address
 from research.web.table import Cell, Column, Table
 
 FACTBOOK_URL = "library://factbook/"
@@ -187,7 +187,7 @@ def _regions(connection: sqlite3.Connection) -> dict[str, tuple[str, str]]:
     for slug, region in REGIONS.items():
         for measure in ("area-total", "population-total", "coastline", "internet-country-code"):
             pages = connection.execute(
-                "SELECT text FROM documents WHERE url LIKE ?", [f"library://factbook/comparison/{measure}/{slug}%"]
+                "SELECT text FROM documents WHERE url = ? OR url LIKE ? || '/%'", [address(measure, slug)] * 2
             )
             for (text,) in pages:
                 for match in _RANKED.finditer(text):

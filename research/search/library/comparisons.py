@@ -1,4 +1,4 @@
-"""Comparisons of countries: for each measure of the World Factbook a list of all figures, sorted, and one per region."""
+"""Comparisons of countries by each measure of the World Factbook: a list of all figures, sorted, and one for each part of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from statistics import median
 from msgspec import Struct
 
 from research._util.amounts import Amount, amount, written
+from research.search.library.country_groups import groups
 
 TITLE = "Country comparison"
 """The subject of all comparisons, before ` · ` and the measure."""
@@ -83,11 +84,8 @@ REGIONS = {
     "south-asia": "South Asia",
 }
 """The regions by the names of the package's folders."""
-
-
-def address(label: str, *path: str) -> str:
-    """Return the address of a measure's comparison; `path` as in `Comparison.path`."""
-    return "/".join(("library://factbook/comparison", slug(label), *path))
+_ASIA = ("Central Asia", "East and Southeast Asia", "Middle East", "South Asia")
+"""The regions that Asia consists of."""
 
 
 def slug(name: str) -> str:
@@ -96,11 +94,24 @@ def slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
 
 
+PLACES = {region: folder for folder, region in REGIONS.items()} | {
+    name: slug(name.removeprefix("the ")) for name in ("Asia", *(group.name for group in groups()))
+}
+"""What has lists of its own, regions and groups of countries, each with the part of the address that means it."""
+
+
+def address(label: str, *path: str) -> str:
+    """Return the address of a measure's comparison; `path` as in `Comparison.path`."""
+    return "/".join(("library://factbook/comparison", slug(label), *path))
+
+
 def comparisons(countries: Sequence[Country]) -> Iterator[Comparison]:
     """Yield the documents of each measure that at least `FEWEST` countries have in one unit."""
-    of_region: dict[str, int] = {}
+    inside: dict[str, set[str]] = {group.name: set(group.names) for group in groups()}
     for country in countries:
-        of_region[country.region] = of_region.get(country.region, 0) + (not country.territory)
+        for place in (country.region, *(["Asia"] if country.region in _ASIA else [])):
+            inside.setdefault(place, set()).add(country.name)
+    states = {country.name for country in countries if not country.territory}
     for label, entries in _measures(countries).items():
         units: dict[str, int] = {}
         for entry in entries:
@@ -110,11 +121,11 @@ def comparisons(countries: Sequence[Country]) -> Iterator[Comparison]:
         if len(kept) < FEWEST or len(kept) < 0.6 * len(entries):
             continue
         other = [entry.country.name for entry in entries if entry.amount.base != base]
-        yield _world(label, kept, other, sum(of_region.values()))
-        for slug, region in REGIONS.items():
-            inside = [entry for entry in kept if entry.country.region == region]
-            if len(inside) > 1:
-                yield from _region(label, slug, region, inside, of_region.get(region, 0))
+        yield _world(label, kept, other, len(states))
+        for place, names in inside.items():
+            entries = [entry for entry in kept if entry.country.name in names]
+            if len(entries) > 1:
+                yield from _part(label, place, entries, len(states & names))
 
 
 def _measures(countries: Sequence[Country]) -> dict[str, list[Entry]]:
@@ -168,8 +179,9 @@ def _world(label: str, entries: Sequence[Entry], other: Sequence[str], total: in
     return Comparison(label, (), label, text, len(head[0]))
 
 
-def _region(label: str, slug: str, region: str, entries: Sequence[Entry], total: int) -> Iterator[Comparison]:
-    head = _head(label, region, entries, total)
+def _part(label: str, place: str, entries: Sequence[Entry], total: int) -> Iterator[Comparison]:
+    """Yield the pages of the list of a region or a group."""
+    head = _head(label, place, entries, total)
     pages: list[list[str]] = [[]]
     room = PAGE - sum(len(line) + 1 for line in head) - 60
     used = 0
@@ -180,9 +192,9 @@ def _region(label: str, slug: str, region: str, entries: Sequence[Entry], total:
         pages[-1].append(line)
         used += len(line) + 1
     for n, lines in enumerate(pages, 1):
-        path = (slug,) if n == 1 else (slug, str(n))
+        path = (PLACES[place],) if n == 1 else (PLACES[place], str(n))
         more = [f"Page {n} of {len(pages)}; the next: append /{n + 1} to the first page's address"] if pages[n:] else []
-        yield Comparison(label, path, f"{label}, {region}", "\n".join([*head, *lines, *more]), 0)
+        yield Comparison(label, path, f"{label}, {place}", "\n".join([*head, *lines, *more]), 0)
 
 
 def _head(label: str, place: str, entries: Sequence[Entry], total: int) -> list[str]:

