@@ -144,26 +144,27 @@ def written_of(cell: Cell, cells: Sequence[Cell]) -> str:
 
 
 def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
-    """Return whether a country has all others that a claim says as neighbours, and the lists that say so; else None.
+    """Return whether the countries that a claim names before its verb have all others as neighbours, and the lists that say so.
 
-    Of more than two it is told only if the verb or `with` stands behind the first: not of `Spain and Italy border France`.
+    None if that can't be told: of more than two, if the verb or `with` does not stand between them.
     """
     found = [cell for cell in cells if says("border", cell.written) and cell.names]
     listed = [replace(cell, names=(cell.item,)) for cell in found if cell.item]
     own, *others = mentioned(claim.text, [*found, *listed]) or [""]
     counts = [each.written for each in claim.figures]
-    other = words(claim.text) - words(" ".join([own, *others, *counts])) - spoken("link", "border", "ranked")
+    other = words(claim.text) - words(" ".join([own, *others, *counts])) - spoken("link", "border", "ranked", "between")
     if not (others or counts) or len(counts) > 1 or other or not says("border", claim.text):
         return None
     text = claim.text.casefold()
-    behind, *between = (
-        (text[text.find(a) + len(a) : text.find(b)] for a, b in pairwise(map(str.casefold, [own, *others])))
-        if others
-        else [text]
-    )
-    if between and (not says("border", behind) or any(says("border", each) for each in between)):
+    names = [own, *others]
+    gaps = [text[text.find(a) + len(a) : text.find(b)] for a, b in pairwise(map(str.casefold, names))]
+    verbs = [at for at, gap in enumerate(gaps, 1) if says("border", gap)]
+    if len(gaps) > 1 and len(verbs) != 1:
         return None
-    told = [_adjacent((own, each), found, cells) for each in others]
+    at = verbs[0] if verbs else 1
+    if at > 1 and counts:
+        return None
+    told = [_adjacent((one, each), found, cells) for one in names[:at] for each in names[at:]]
     told += [_counted(each, own, others, found, cells) for each in claim.figures]
     for each in told:
         if each and not each[0]:
@@ -248,12 +249,22 @@ def passing(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     if not named or not accounted(claim, named, spoken("compared")):
         return []
     whole = [cell for cell in cells if cell.rank and cell.rank.high and cell.written == named[0].written]
-    ends = {end for cell in whole if cell.rank for end in (cell.rank.high, cell.rank.low)}
     past = [cell for cell in whole if limit.unit == cell.quantity.unit and limit.bounds(cell.quantity)]
-    right = {1, len(whole)} <= ends and past and all(cell.topic <= words(claim.text) for cell in past)
+    right = past and _all_there(past, whole) and all(cell.topic <= words(claim.text) for cell in past)
     others = {cell.names[0] for cell in named if cell.quantity.value != limit.value}  # `above 47 million (Spain)`
     same = {cell.names[0] for cell in past} == others
     return past if right and same and all(each.value == len(past) for each in counted) else []
+
+
+def _all_there(past: Sequence[Cell], whole: Sequence[Cell]) -> bool:
+    """Return whether the lines of one ranking show all that are past a limit: all lines are there, or the next after these."""
+    ranks, own = [each.rank for each in whole if each.rank], [each.rank for each in past if each.rank]
+    high, low = {each.high for each in ranks}, {each.low for each in ranks}
+    if len({cell.n for cell in whole}) > 1 or 1 not in high | low:
+        return False
+    first = all(rank.high <= len(own) for rank in own) and len(own) + 1 in high
+    last = all(rank.low <= len(own) for rank in own) and len(own) + 1 in low
+    return first or last or len(ranks) in high | low
 
 
 def _results(text: str, cells: Sequence[Cell], unit: str) -> Iterator[tuple[float, str, str]]:

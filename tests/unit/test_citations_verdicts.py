@@ -693,7 +693,8 @@ WIDE = Source(10, "library://factbook/spain/geography", "Spain · Geography", "A
         ("Norway shares borders with Sweden and Finland.", "supported"),
         ("挪威与瑞典和芬兰接壤。", "supported"),
         ("Norway borders Sweden and France.", "unverified"),
-        ("Sweden and Finland border Norway.", "unverified"),  # of the two, or of all three?
+        ("Sweden and Finland border Norway.", "supported"),
+        ("Sweden and Latvia border Norway.", "unverified"),
         ("Sweden borders Norway and Latvia.", "contradicted"),
     ],
 )

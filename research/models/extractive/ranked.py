@@ -15,7 +15,7 @@ from research.models.extractive.fitting import as_query
 from research.models.extractive.groups import WORLD
 from research.models.extractive.places import usual
 from research.models.extractive.question import Target
-from research.models.extractive.rankings import ALL, TITLE, Ranking, Row, Table, address, measure, table
+from research.models.extractive.rankings import ALL, TITLE, Bound, Ranking, Row, Table, address, measure, table
 from research.models.extractive.verdict import Ranked, Verdict
 
 PAGES = 4
@@ -48,19 +48,41 @@ def _compared(finder: Finder, ranking: Ranking) -> tuple[Ranked, bool] | None:
     label = measure(ranking, evidence)
     if label is None:
         return None
-    tables = [table(evidence.facts, label, place) for place in ranking.places]
-    for place, read in zip(ranking.places, tables, strict=True):
+    places = _places(ranking, evidence, label)
+    tables = [table(evidence.facts, label, place) for place in places]
+    for place, read in zip(places, tables, strict=True):
         _read(finder, evidence, ranking, label, place, read)
     found = [each for each in tables if each]
     if finder.actions or not found or not all(_complete(ranking, each) for each in found):
         return None
-    if len(found) < len(tables) and len(tables) == 1:
+    if len(found) < len(tables) and (ranking.within or len(tables) == 1):
         return None
     found = [replace(each, rows=tuple(row for row in each.rows if ranking.counts(row.name))) for each in found]
+    if ranking.within:
+        both = {row.name for row in found[0].rows} & {row.name for row in found[-1].rows}
+        found = [replace(found[0], rows=tuple(row for row in found[0].rows if row.name in both))]
     answer = _answered(finder, ranking, label, found) if any(each.rows for each in found) else None
     given = {row.name for each in found for row in each.rows}
     without = sorted(name for name in ranking.members - given if ranking.counts(name))
     return (replace(answer[0], without=tuple(without)), answer[1]) if answer else None
+
+
+def _places(ranking: Ranking, evidence: Evidence, label: str) -> tuple[str, ...]:
+    """Return the places whose lists are read; to count over the world its own is enough if the limit is in what it shows."""
+    if ranking.place != WORLD or ranking.kind != "count" or ranking.limit is None or ranking.limit.amount is None:
+        return ranking.places
+    world = table(evidence.facts, label, WORLD)
+    unread = address(label, WORLD) not in evidence.visited
+    return (WORLD,) if unread or (world and _decided(ranking.limit, world)) else ranking.places
+
+
+def _decided(limit: Bound, world: Table) -> bool:
+    """Return whether a list that shows both ends shows all that are past a limit: one that is not stands behind them."""
+    rows = [row for row in world.rows if row.rank]
+    top = [row for at, row in enumerate(rows) if row.rank <= at + 1]
+    end = top if limit.above else [row for row in rows if row not in top]
+    fitting = limit.amount is not None and limit.upto is None and bool(rows) and fits(limit.amount, rows[0].amount)
+    return fitting and not all(limit.passed_by(row.amount) for row in end)
 
 
 def _answered(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table]) -> tuple[Ranked, bool] | None:
@@ -90,9 +112,13 @@ def _read(finder: Finder, evidence: Evidence, ranking: Ranking, label: str, plac
 
 def _complete(ranking: Ranking, read: Table) -> bool:
     """Return whether the rows that decide were read: those at one end, or all of them."""
+    if ranking.place == WORLD and ranking.kind == "count" and read.have > len(read.rows):
+        return ranking.limit is not None and _decided(ranking.limit, read)
     if ranking.place == WORLD and ranking.kind in _STATED:  # its list states it, and shows both ends only
         return any(head.label.startswith(_STATED[ranking.kind]) for head in read.heads)
     ranks = [row.rank for row in read.rows if row.rank]
+    if ranking.within:
+        return len(ranks) >= read.have
     if ranking.kind == "top":
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
         return end and len(ranks) >= min(max(ranking.first, ranking.rank) + len(ranking.excluded), read.have)
@@ -112,7 +138,7 @@ def _top(ranking: Ranking, label: str, found: Sequence[Table]) -> Ranked | None:
     chosen = [row for row in states[len(before) :] if sign * row.amount.value <= sign * last]
     beyond = [row for row in rows if not row.rank and sign * row.amount.value < sign * last]
     end = len(before) + len(chosen)
-    small = ranking.members and found[0].have <= ALL  # all members of it are shown
+    small = (ranking.members or ranking.within) and len(states) <= ALL  # all members of it are shown
     after = states[end : end + (ALL if small else NEXT)] if ranking.first == 1 else []
     tied = len(chosen)
     if len(found) == 1 and not ranking.most and asked == 1 and not small:
@@ -140,6 +166,9 @@ def _count(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
     if limit is None or limit.amount is None or not fits(limit.amount, found[0].rows[0].amount):
         return None
     kept = [row for row in _states(found) if limit.passed_by(row.amount)]
+    if not limit.amount.unit:  # `above 45` is above 45 years
+        like = found[0].rows[0].amount
+        limit = replace(limit, amount=replace(limit.amount, unit=like.unit, base=like.base))
     ranking = replace(ranking, limit=limit)
     return Ranked(ranking, label, tuple(kept), len(kept), covered=_covered(found), heads=heads), False
 
@@ -155,10 +184,11 @@ def _total(finder: Finder, ranking: Ranking, label: str, found: Sequence[Table])
         return _share(finder, ranking, label, found)
     start, rows = _STATED[ranking.kind], _states(found)
     stated = tuple(head for each in found for head in each.heads if head.label.startswith(start))
-    if not stated or (ranking.excluded and ranking.kind == "median"):
+    some = bool(ranking.excluded or ranking.within)
+    if not stated or (some and ranking.kind == "median"):
         return None
-    answer = Ranked(ranking, label, tuple(rows) if ranking.members else (), covered=_covered(found))
-    if not ranking.excluded:
+    answer = Ranked(ranking, label, tuple(rows) if ranking.members or some else (), covered=_covered(found))
+    if not some:
         return replace(answer, heads=stated[:1], value=stated[0].value), False
     values = [row.amount.value for row in rows]
     by = f" / {len(values)}" if ranking.kind == "mean" else ""

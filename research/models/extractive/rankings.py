@@ -44,6 +44,8 @@ _ELSEWHERE = re.compile(
 """Groups of countries for which there is no comparison, and countries with the name of a region in theirs."""
 _LISTED = re.compile(r"south[- ](?:asia|america)n?|north[- ]american?|central america(?:n)? and (?:the )?caribbean")
 """Regions with a comparison whose names have those of other groups in them."""
+_JOINED = re.compile(r"\{c\}\s*(?:,|、|&|/|\b(?:and|or)\b|[和与及或])\s*(?:the )?\{c\}")
+"""Matches places of which all are meant, not what is in both."""
 _ASKS = re.compile(
     r"\b(?:which|what|whose|name|list|rank|give|show|find|tell|top)\b.{0,60}?\b(?:countr(?:y|ies)|nations?|states?|"
     r"economy|economies|places?|land)\b|\bwhere\b|\bwho\b|\btop (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b|"
@@ -161,6 +163,8 @@ class Ranking(Struct, frozen=True):
     """Countries that are not asked about."""
     members: frozenset[str] = frozenset()
     """The countries of the group that the place is; empty for a region."""
+    within: str = ""
+    """A second place in which the countries are, too: Asia, for its landlocked countries."""
 
     def counts(self, name: str) -> bool:
         """Return whether a country, as a source names it, is one of those that are asked about."""
@@ -169,8 +173,12 @@ class Ranking(Struct, frozen=True):
     @property
     def places(self) -> tuple[str, ...]:
         """The places whose lists are read: all regions for a count over the world, whose list shows both ends only."""
+        if self.within:
+            return self.place, self.within
         whole = self.place != WORLD or (self.kind != "count" and self.first <= 20)
-        return (self.place,) if whole else tuple(comparisons.REGIONS.values())
+        return (
+            (self.place,) if whole else tuple(place for place in comparisons.REGIONS.values() if place != "Antarctica")
+        )
 
 
 class Row(Struct, frozen=True):
@@ -247,23 +255,12 @@ def asked(q: Question) -> Ranking | None:
     limit = bound_of(q.text)
     text = (limit.without if limit else q.text).lower()
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?|\bmember(?: state)?s\b|\bmember (?=countries)", "countries ", text)
-    bare = masked = text
-    place, asking, group = "", text, next((each for each in groups() if each.pattern.search(text)), None)
-    if group:
-        place, asking = group.name, " ".join(group.pattern.sub(" countries ", text).split())
-        text = bare = " ".join(group.pattern.sub(" ", text).split())
-        masked = group.pattern.sub("{c}", masked)
-        if any(each.pattern.search(bare) for each in groups()):
-            return None  # which members of one group are in another is not known
-    for name, pattern in REGIONS:
-        edged = EDGED.format(pattern)
-        if re.search(edged, bare):
-            if group and name != WORLD:
-                return None
-            place = place or name
-            bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
-    if q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
+    inside, asking, text, bare, masked = _inside(text)
+    group = next((each for each in groups() if each.name in inside[:1]), None)
+    joined = len(inside) > 2 - (group is None) or _JOINED.search(masked)
+    if joined or q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
         return None
+    place, within = (*inside, "", "")[:2]
     kind, most, first = _kind(asking, place)
     bare, masked = (_PLACED.sub(" ", patterns.ORDERED.sub(" ", each)) for each in (bare, masked))
     if limit and limit.name:
@@ -273,7 +270,7 @@ def asked(q: Question) -> Ranking | None:
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
     words = tuple(token for token in dict.fromkeys(tokens(_SPAN.sub(r"\g<unit>", bare))) if _telling(token))
     known = set(tokens(" ".join(labels))) | REGIONAL
-    known |= set(tokens(" ".join(group.pattern.findall(q.text.lower())))) if group else set()
+    known |= set(tokens(q.text)) - set(tokens(text))
     if any(not set(tokens(name)) <= known for name in q.names if not limit or (usual(name) or name) != limit.name):
         return None  # the name is not a region: the question is about a thing, or about listed countries
     said = labels[0] if len(labels) == 1 and not _unsaid(labels[0], words) else "" if words else implied_by(q.text)
@@ -295,8 +292,30 @@ def asked(q: Question) -> Ranking | None:
         "worst" in text,
         sure,
         rank_of(text),
-        members=group.names if group else frozenset(),
+        members=group.names if group and not within else frozenset(),
+        within=within,
     )
+
+
+def _inside(text: str) -> tuple[tuple[str, ...], str, str, str, str]:
+    """Return the places that a question names, groups first, and its text in four ways.
+
+    With `countries` for the groups, without these, without any of the places, and with `{c}` for each.
+    """
+    found, asking, masked = list[str](), text, text
+    for group in groups():
+        if group.pattern.search(text):
+            found.append(group.name)
+            asking = group.pattern.sub(lambda name: "国家" if has_cjk(name[0]) else " countries ", asking)
+            masked = group.pattern.sub("{c}", masked)
+            text = group.pattern.sub(" ", text)
+    bare = text = " ".join(text.split())
+    for name, pattern in REGIONS:
+        edged = EDGED.format(pattern)
+        if re.search(edged, bare):
+            found += [name] if name != WORLD or not found else []
+            bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
+    return tuple(found), " ".join(asking.split()), text, bare, masked
 
 
 def _meant(bare: str) -> str:

@@ -18,6 +18,8 @@ NAMED = 60
 """Most names of countries past a threshold to list."""
 _DIVIDED = {"Asia", "Central Asia", "Europe"}
 """Places that readers may expect to have other countries."""
+_COUNTRIES = re.compile(r"(?:countries|republics|国家?)$")
+"""Matches a place whose name says that it is several countries."""
 _DATED = re.compile(r"([(（])(?:([^()（）]*)[,，] ?)?((?:1[5-9]|20)\d\d[^()（）,，]*)([)）])$")
 """The year behind a figure, with the remark before it."""
 _WHOLE = re.compile(r": (\d+) of \1 countries")
@@ -28,6 +30,9 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     """Return the paragraphs of the answer: the countries or the value, then what the figures cover."""
     ranking = found.ranking
     place = _named(ranking.place, w)
+    whole = _COUNTRIES.search(place) is not None
+    if ranking.within:
+        place = w["within"].format(place=place, within=_named(ranking.within, w))
     if ranking.excluded:
         place = w["apart"].format(
             place=place, names=chinese.listed([_named(name, w) for name in sorted(ranking.excluded)], w)
@@ -35,6 +40,9 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     which = chinese.superlative(w, found.label, most=ranking.most, rank=ranking.rank)
     label = chinese.measure(w, found.label)
     named = {"label": label, "a_label": chinese.a_measure(w, found.label), "place": place, "which": which}
+    named["inside"] = w["among" if whole else "in"].format(place=place)
+    named["Inside"] = f"{named['inside'][:1].upper()}{named['inside'][1:]}"
+    named["countries"] = place if whole else w["countries"].format(place=place)
     lines = []
     if ranking.kind == "top":
         lines.append(_top(found, named, w))
@@ -64,7 +72,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         marks = "] [".join(str(n) for n in dict.fromkeys(fact.n for fact in cited))
         lines.append(w[f"total_{ranking.kind}"].format(value=found.value, n=marks, **named))
         lines += [_table(found, named, w)] if found.rows else []
-    if ranking.members:
+    if ranking.members or ranking.within:
         if found.without:
             lines.append(w["without"].format(names=chinese.listed([_named(name, w) for name in found.without], w)))
         return lines
@@ -91,9 +99,10 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
     rows = (*found.before, *found.rows[:NAMED], *found.after)
     figures = [row.amount.value for row in rows]
     label = named["label"][:1].upper() + named["label"][1:]
-    heads = w["ranks" if found.ranking.most else "from_last"].format(label=label, place=named["place"])
+    heads = w["ranks" if found.ranking.most else "from_last"].format(**{**named, "label": label})
     # No list states the rank among the countries of several lists.
-    one = len(found.covered) == 1 and found.ranking.kind == "top" and not found.ranking.excluded
+    some = found.ranking.excluded or found.ranking.within
+    one = len(found.covered) == 1 and found.ranking.kind == "top" and not some
     heads = heads if one else f"|{heads.split('|', 2)[2]}"
     lines = [heads, re.sub(r"[^|]+", "---", heads)]
     for row in rows:
