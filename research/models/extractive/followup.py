@@ -130,6 +130,8 @@ def completed(text: str, before: str, answer: str = "", *, inside: bool = False)
             return measured
         return _changed(before, earlier.names or ([about[1]] if about else []), text, asked)
     thing = _thing(before, earlier, answer, person=bool(pronoun and (pronoun["who"] or pronoun["hers"])))
+    if pronoun is None and len(earlier.names) > 1:
+        thing = _joined(earlier.names, before)
     if inside and pronoun and pronoun.lastgroup is None and not thing and (ends := _OBJECT.search(before)):
         thing = ends[0]
     if pronoun and pronoun[0].lower() in _OF_SEVERAL and len(names := _all_of(earlier, answer)) > 1:

@@ -82,6 +82,8 @@ _ATTRIBUTE = re.compile(
 _YEARS = frozenset("year date 年 年份 日期".split())
 _TIMES = _YEARS.union("month quarter day week 月 月份 天".split())
 _PERSON = re.compile(r"name|employee|student|player|author|staff|runner|姓名|员工|学生|人员", re.I)
+_FULL_NAME = re.compile(r"[A-Z][^\W\d_]+(?: [A-Z][^\W\d_]*\.?){1,2}")
+"""Matches a first name and a surname."""
 _SEASON = frozenset(
     "January February March April May June July August September October November December Q1 Q2 Q3 Q4".split()
 )
@@ -387,8 +389,11 @@ def _persons(table: PTable) -> list[PColumn]:
     """Return the columns of text that name people, their names before their numbers."""
     near = {each: cosine("person name", each.said.lower()) for each in table.of_type("text")}
     things = {each: cosine("product name", each.said.lower()) for each in near}
-    found = [each for each in near if _PERSON.search(each.name) or near[each] > max(0.3, things[each])]
-    return sorted(found, key=lambda each: (not _PERSON.search(each.name), -near[each]))
+    called = {each for each in near if each.values and all(map(_FULL_NAME.fullmatch, each.values))}
+    found = [
+        each for each in near if each in called or _PERSON.search(each.name) or near[each] > max(0.3, things[each])
+    ]
+    return sorted(found, key=lambda each: (each not in called, not _PERSON.search(each.name), -near[each]))
 
 
 def _undated(when: Sequence[Period], table: PTable) -> Sequence[Period]:

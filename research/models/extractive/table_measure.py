@@ -58,8 +58,10 @@ class Measured(Meant):
             return self._by_degree(words)
         if said.GROWTH.search(self.text) and len(columns) == 1 and all(map(said.calculates, words)):
             return columns[0], 0.5  # `which region grew fastest` of a table with one figure
-        alike = [each for each in columns if any(synonymous(word, each.name) for word in words)]
-        if len(alike) == 1 and has_cjk(self.text) and not any(map(self._is_head, words)):
+        alike = [
+            each for each in columns if any(synonymous(word, own) for word in words for own in (each.name, *each.words))
+        ]
+        if len(alike) == 1 and not any(map(self._is_head, words)):
             return alike[0], 0.9
         found_best = best(words, columns, self._beside(words))
         if found_best is None and group and len(columns) == 1 and MOST_ALONE.search(self.unlimited):

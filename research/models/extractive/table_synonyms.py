@@ -8,7 +8,7 @@ from research.models.extractive.table_columns import EQUAL, apart, same
 SYNONYMS = tuple(
     frozenset(line.split())
     for line in (
-        "revenue income sales turnover takings earn 销售额 营业额 营收 收入 金额 卖 卖出 售出",
+        "revenue income sales turnover takings earn sell sold 销售额 营业额 营收 收入 金额 卖 卖出 售出",
         "salary pay paid wage earnings payroll compensation 工资 薪资 薪水 月薪 年薪",
         "price cost charge fee 价格 单价 费用",
         "cost expense expenditure spending outlay 成本 支出 花费 开支",
@@ -27,12 +27,13 @@ SYNONYMS = tuple(
         "duration length time hour minute 时长 时间",
         "height elevation altitude 高度 海拔",
         "attendance crowd spectator 观众 上座",
-        "volume quantity 数量 销量 卖出 售出",
+        "volume quantity sell sold 数量 销量 卖出 售出",
         "stock inventory 库存 存货",
         "shipment delivery consignment 货物 发货",
         "doctor physician 医生",
         "car vehicle 车辆 汽车",
         "order purchase 订单",
+        "emission co2 carbon greenhouse 排放 排放量 碳排放",
         "use usage consumption demand 用量 消耗",
         "customer client buyer 客户 顾客",
     )

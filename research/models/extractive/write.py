@@ -117,7 +117,7 @@ _WORDS = {
         "besides": "; ",
         "unsaid": "**No certain answer found.** These passages come closest; read whether they answer it, "
         "or try the words that the documents use.",
-        "likely": "**No certain answer found.** Most likely, it is in this sentence:",
+        "likely": "**No certain answer found.** The nearest sentence:",
         "near": "**No certain answer found.** No table accounts for {words}; without it, this comes closest.",
         "unknown": "In none of them: {unknown}.",
         "closest": "Closest passages found",
@@ -214,7 +214,7 @@ _WORDS = {
         "and": "、",
         "besides": "，",
         "unsaid": "**没有找到确定的答案。** 以下段落最为接近，请自行判断，或改用文档中的用词提问。",
-        "likely": "**没有找到确定的答案。** 最可能在下面这句话里：",
+        "likely": "**没有找到确定的答案。** 最接近的一句：",
         "near": "**没有找到确定的答案。** 表格里没有与{words}对应的内容；不计这个词，最接近的结果如下。",
         "unknown": "各段落都没有出现：{unknown}。",
         "closest": "最接近的段落",
