@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from research.compare import compare
+from research.compare.starting import compare
 from research.config import saved_endpoints, saved_settings, users
 from research.config.named_endpoints import Entry, presets
 from research.config.settings import SAVED_FILE, Settings, load
