@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from research.events.view import RunView
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task, words
-from research.exports.document import Document, Reference, compose, paper
+from research.exports.document import Document, Reference, compose
 from research.exports.sheet import LINE, SIZE, SMALL, Sheet
 from research.text import clip
 
@@ -39,11 +39,6 @@ _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
 def pdf(view: RunView) -> bytes:
     """Return the file, dated like the run."""
     return written(compose(view, LONGEST))
-
-
-def of_text(text: str) -> bytes:
-    """Return a Markdown file of ours as PDF."""
-    return written(paper(text, LONGEST))
 
 
 def written(document: Document) -> bytes:
