@@ -215,13 +215,13 @@ class _Writer(Sheet):
         rows = [row[:shown] for row in table.rows[:_ROWS]]
         head = [tuple(replace(span, bold=True) for span in cell) for cell in table.head[:shown]]
         size, widths = self._columns([head, *rows[:_MEASURED]])
-        self.row(head, widths, size, table.align, ruled=True)
+        self.row(head, widths, size, table.align)
         for row in rows:
             page = self.paper.page
             self.need(self.line_height(size) * 2)
             if self.paper.page != page:
-                self.row(head, widths, size, table.align, ruled=True)
-            self.row(row, widths, size, table.align, ruled=True)
+                self.row(head, widths, size, table.align)
+            self.row(row, widths, size, table.align)
         self.space(2.2)
         if left := len(table.rows) - len(rows):
             self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "row")))
