@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.evaluate import form, jobs, view
+from pages.parts.evaluate import form, view
 from pages.parts.evaluate import past as evaluate_past
 from pages.parts.shared import address, home
 from pages.parts.shared.language import t
+from research.evaluation.plans import stored_plans
 
 home.start_with_app()
 bench = home.bench()
@@ -21,6 +22,6 @@ else:
             "certain that is."
         )
     )
-    past = jobs.of(bench).all()
+    past = stored_plans(bench.store)
     form.draw(bench, past)
     evaluate_past.draw(bench, past)

@@ -151,13 +151,3 @@ def said(text: str) -> frozenset[str]:
 def label_terms() -> re.Pattern[str]:
     """Return a pattern of the terms for labels, longest first."""
     return re.compile("|".join(map(re.escape, sorted(terms("label").values(), key=len, reverse=True))))
-
-
-def measures(text: str) -> bool:
-    """Return whether a Chinese text names a measure; a short term such as 气候 counts only before a value."""
-    return any(len(term) > 2 or re.search(rf"{term}[：为是达]", text) for term in said(text))
-
-
-def says(text: str, label: str) -> bool:
-    """Return whether a Chinese text contains the term for a label."""
-    return bool(label) and chinese_label(label) in said(text)

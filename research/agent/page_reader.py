@@ -23,7 +23,7 @@ from research.agent.toolbox import Result
 from research.errors import ConfigError, LimitReached, ProviderError, RunPaused
 from research.search.embedders import Embedder
 from research.search.relevance import reduce
-from research.text import clip, estimate_tokens
+from research.text import clip, estimate_tokens, one_line
 from research.types import Message, Reply, ToolCall, ToolSpec
 
 PURPOSE = "extract"
@@ -109,21 +109,21 @@ class PageReader:
 
     def _extracted(self, result: Result, extract: _Extract) -> Result:
         """Return the result with the passages that are in the page, and a note on the others."""
-        page, language = _spaced(result.document), self.reader.language
-        wanted = list(dict.fromkeys(filter(None, map(_spaced, extract.quotes))))
+        page, language = one_line(result.document), self.reader.language
+        wanted = list(dict.fromkeys(filter(None, map(one_line, extract.quotes))))
         quotes = [quote for quote in wanted if quote in page]
         notes = [result.text]
         if len(quotes) < len(wanted):
             notes.append(prompts.text("reader_dropped", language, n=str(len(wanted) - len(quotes))))
         if not quotes:
             return self._noted(result, [*notes, prompts.text("reader_nothing", language)])
-        if summary := _spaced(re.sub(r"https?://\S+", "…", extract.summary)):
+        if summary := one_line(re.sub(r"https?://\S+", "…", extract.summary)):
             notes.append(prompts.text("reader_summary", language, summary=clip(summary, SUMMARY)))
         passage = replace(result.passages[0], quote=clip(GAP.join(quotes), SHOWN))
         return self._noted(replace(result, passages=(passage, *result.passages[1:])), notes)
 
     def _unread(self, result: Result, why: str) -> Result:
-        note = prompts.text("reader_failed", self.reader.language, why=clip(_spaced(why), 200))
+        note = prompts.text("reader_failed", self.reader.language, why=clip(one_line(why), 200))
         return self._noted(result, [result.text, note])
 
     def _noted(self, result: Result, notes: Sequence[str]) -> Result:
@@ -141,7 +141,3 @@ class PageReader:
             return reduce(page, goal, limit, self._embedder() if self._embedder else None)
         except ConfigError:  # no encoder; `visit` has already said so
             return reduce(page, goal, limit)
-
-
-def _spaced(text: str) -> str:
-    return " ".join(text.split())

@@ -5,13 +5,11 @@ docs/citations.md explains what is checked, and how well.  May import quantities
 from __future__ import annotations
 
 from research.citations.checking import check, check_statements
-from research.citations.judge import JUDGE_SCHEMA, judge_messages, read_verdicts
 from research.citations.ledger import Ledger, source_text, tool_result_text
 from research.citations.marks import MARK, Statement, cited, normalised, statements, uncited, without_marks
 from research.citations.urls import clean
 
 __all__ = [
-    "JUDGE_SCHEMA",
     "MARK",
     "Ledger",
     "Statement",
@@ -19,9 +17,7 @@ __all__ = [
     "check_statements",
     "cited",
     "clean",
-    "judge_messages",
     "normalised",
-    "read_verdicts",
     "source_text",
     "statements",
     "tool_result_text",

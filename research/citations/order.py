@@ -313,13 +313,8 @@ def _refutes(mine: Word, claim: str, theirs: Word, text: str) -> bool:
     if one.unit != other.unit:
         return False
     reading, said = tokens_of(text), tokens_of(claim)
-    return number_refutes(
-        said[_number(said, one)], reading, _number(reading, other), pattern("limit").sub(_blank, text)
-    )
-
-
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+    unlimited = pattern("limit").sub(lambda found: " " * len(found[0]), text)
+    return number_refutes(said[_number(said, one)], reading, _number(reading, other), unlimited)
 
 
 def _number(tokens: Sequence[Token], figure: Quantity) -> int:

@@ -224,7 +224,8 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
             if before and not _YEAR.search(begin):
                 yield Sentence(f"{before}{begin}", sentence, later=True)
             first = max((n for n in range(at) if led(clause) and not led(clauses[n])), default=0)
-            if at and clause and all(sound[:at]) and not any(map(_binding, clauses[:at])):
+            bound = any(reserved(each) or says("bound", each) for each in clauses[:at])
+            if at and clause and all(sound[:at]) and not bound:
                 yield from (
                     Sentence(each + clause.removeprefix("其中"), sentence, lead=clauses[first], bound=True, later=True)
                     for each in dict.fromkeys(("", year))
@@ -236,11 +237,6 @@ def _chinese_clauses(sentence: str, year: str) -> Iterator[Sentence]:
                 )
         ended = _FIGURE_LAST.search(clause)
         alone = alone and bool(ended) and says("is", clause) and not (reserved(clause) or says("season", clause))
-
-
-def _binding(clause: str) -> bool:
-    """Return whether a clause may be the condition of those behind it."""
-    return reserved(clause) or says("bound", clause)
 
 
 def _year(clause: str, year: str) -> str:

@@ -21,7 +21,7 @@ from research.cli.recipe_options import (
 from research.errors import ConfigError
 
 if TYPE_CHECKING:
-    from research.compare import Step
+    from research.compare.alignment import Step
     from research.events.recipe import Recipe
     from research.events.view import RunView
     from research.store.saved import Comparison
@@ -58,8 +58,8 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare; the exit status is that of the run that ended worst."""
-    from research.compare import MOST, compare_saved
-    from research.compare import compare as start
+    from research.compare.starting import MOST, compare_saved
+    from research.compare.starting import compare as start
     from research.engine.engine import checked_question
     from research.events.view import fold
 
@@ -133,7 +133,8 @@ def _as_dict(comparison: Comparison, views: Sequence[RunView]) -> dict[str, Any]
 
     Keys are added over time, never renamed.
     """
-    from research.compare import align, differences, figures, sources
+    from research.compare.alignment import align
+    from research.compare.numbers import differences, figures, sources
     from research.exports.json import as_dict
 
     return {
@@ -159,7 +160,7 @@ def _step_as_dict(step: Step) -> dict[str, Any]:
 
 
 def _print(comparison: Comparison, views: Sequence[RunView]) -> None:
-    from research.compare import differences
+    from research.compare.numbers import differences
     from research.exports import progress
 
     for number, view in enumerate(views, 1):

@@ -18,7 +18,7 @@ def add(commands: Commands) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the run."""
-    from research.compare import lineage
+    from research.compare.forks import lineage
     from research.events.view import fold
     from research.exports.json import as_dict
 

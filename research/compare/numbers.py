@@ -112,8 +112,6 @@ class Request(Struct, frozen=True):
     number: int
     """Position among all requests of the run, from 1."""
     agent: str
-    round: int
-    purpose: str
     prompt_tokens: int
     """The provider's count; an estimate until its reply has arrived."""
 
@@ -125,8 +123,6 @@ def requests(view: RunView) -> list[Request]:
         Request(
             number,
             each.agent,
-            each.number,
-            each.purpose,
             each.usage.prompt_tokens if each.usage else each.prompt_tokens,
         )
         for number, each in enumerate(sent, 1)

@@ -9,8 +9,8 @@ from research.evaluation.questions import Dataset, Question
 from research.evaluation.recipe_notation import Candidate, candidate, oracles
 from research.evaluation.records import Records, Row
 from research.evaluation.runner import evaluate
-from research.evaluation.scorers import FinishedRun, Scores, measure, measures
-from research.evaluation.statistics import Figure, Summary, differences, summary
+from research.evaluation.scorers import FinishedRun, Scores, measure
+from research.evaluation.statistics import Figure, summary
 
 __all__ = [
     "Candidate",
@@ -24,14 +24,11 @@ __all__ = [
     "Records",
     "Row",
     "Scores",
-    "Summary",
     "candidate",
     "check",
-    "differences",
     "evaluate",
     "load",
     "measure",
-    "measures",
     "open_corpus",
     "oracles",
     "summary",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from html import escape
 from pathlib import Path
 from string import Template
@@ -127,7 +127,7 @@ def _method(plan: Plan, keys: Collection[str]) -> str:
         for each in plan.candidates
     ]
     head = ("Recipe", "Framework / context / model", "Options", "Hash", "Hash of prompts")
-    return _facts(facts) + mask_keys(_table(head, rows), keys)
+    return _facts(facts) + mask_keys(_rows(map(escape, head), (map(escape, row) for row in rows)), keys)
 
 
 def _runs(plan: Plan, found: Evaluation, store: RunLog, keys: Collection[str]) -> str:
@@ -214,10 +214,6 @@ def _text(heading: str, text: str) -> str:
 def _facts(facts: Mapping[str, str]) -> str:
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items() if value)
     return f"<dl>{rows}</dl>"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    return _rows(map(escape, head), (map(escape, row) for row in rows))
 
 
 def _rows(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -7,7 +7,6 @@ the mean has to agree.  The tests for a fixed number of questions are given besi
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import ceil, log
@@ -23,7 +22,6 @@ from research.evaluation.questions import Question
 from research.evaluation.records import Row
 from research.evaluation.scorers import measures
 from research.evaluation.statistics import (
-    COSTS,
     TOKENS,
     UNBOUNDED,
     Figure,
@@ -72,15 +70,11 @@ class Pair(Struct, frozen=True):
     """About how many more questions would make it certain; 0 if it is certain, None for over `MANY`."""
 
 
-def compared_names() -> tuple[str, ...]:
-    """Return the measures and costs that recipes are compared by."""
-    return (*measures(), TOKENS, *(name for name in COSTS if name in ("cost_usd", "seconds")))
-
-
 def measured(found: Evaluation) -> list[str]:
-    """Return the `compared_names()` that have a value in any row."""
+    """Return the measures and costs that recipes are compared by and that have a value in any row."""
+    names = (*measures(), TOKENS, "cost_usd", "seconds")
     rows = [row for each in found.rows.values() for row in each]
-    return [name for name in compared_names() if any(value(row, name) is not None for row in rows)]
+    return [name for name in names if any(value(row, name) is not None for row in rows)]
 
 
 def figure(rows: Sequence[Row], measure: str) -> Figure | None:
@@ -138,27 +132,16 @@ def pairs(found: Evaluation, measure: str) -> list[Pair]:
     return sorted(found_pairs, key=lambda each: (order[each.verdict], -each.figure.mean))
 
 
-def settled(plan: Plan, found: Evaluation, measure: str = "right") -> str:
-    """Return the recipe that is certainly better than every other, oracles left out; empty if there is none."""
-    rivals = {each.name for each in plan.candidates if not each.oracle}
-    ahead = Counter(each.first for each in pairs(found, measure) if each.verdict == "real" and each.second in rivals)
-    return next((name for name, number in ahead.items() if name in rivals and number == len(rivals) - 1), "")
-
-
 def _test(measure: str, more: Sequence[float]) -> tuple[str, float]:
     return paired(more) if _is_bounded(measure, more) else ("permutation", permutation(more))
-
-
-def _shares(means: Mapping[str, Mapping[str, float]], pair: tuple[str, str]) -> tuple[float, float]:
-    one, two = means[pair[0]], means[pair[1]]
-    both = [asked for asked in one if asked in two]
-    return fmean(one[asked] for asked in both), fmean(two[asked] for asked in both)
 
 
 def _effect(
     test: str, means: Mapping[str, Mapping[str, float]], pair: tuple[str, str], more: Sequence[float]
 ) -> float | None:
-    shares = _shares(means, pair)
+    one, two = means[pair[0]], means[pair[1]]
+    both = [asked for asked in one if asked in two]
+    shares = fmean(one[asked] for asked in both), fmean(two[asked] for asked in both)
     return cohen_h(*shares) if test == "mcnemar" and all(0 <= each <= 1 for each in shares) else cohen_d(more)
 
 

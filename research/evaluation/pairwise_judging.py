@@ -19,8 +19,7 @@ from research import prompts
 from research._util import decoding
 from research._util.decoding import unfenced
 from research._util.egress import Egress
-from research.errors import ConfigError, ProviderError
-from research.events.recipe import provider_of
+from research.errors import ProviderError
 from research.models import bounded
 from research.models.traits import cost
 from research.text import clip
@@ -82,15 +81,6 @@ class Judged(Struct, frozen=True):
     """The report's share of the points, 0 to 1; 0.5 is as good as the reference.  None if the judge gave no verdict."""
     cost_usd: float | None
     """None if a price is unknown."""
-
-
-def checked_judge(name: str, model: Model) -> Model:
-    """Return the model.  Raises `ConfigError` if it cannot judge reports."""
-    if provider_of(name).written_by == "rules":
-        raise ConfigError(
-            f"judge {name!r}: the offline model cannot judge reports; name a language model, e.g. openai:NAME"
-        )
-    return model
 
 
 def race(judge: Model, question: str, report: str, reference: str, held: Egress) -> Judged:

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from research._util import decoding
 from research.errors import ConfigError
 from research.evaluation.corpus import Corpus
-from research.evaluation.pairwise_judging import checked_judge
 from research.evaluation.questions import Question
 from research.evaluation.recipe_notation import Candidate
 from research.evaluation.records import Mark, Records, Row
+from research.events.recipe import provider_of
 from research.models.traits import cost
 from research.store import KeyValue
 from research.store.saved import readable
@@ -103,7 +103,11 @@ def check(bench: Workbench, plan: Plan) -> None:
     if plan.world:
         bench.worlds.open(plan.world)
     if plan.judge:
-        checked_judge(plan.judge, bench.model(plan.judge))
+        bench.model(plan.judge)
+        if provider_of(plan.judge).written_by == "rules":
+            raise ConfigError(
+                f"judge {plan.judge!r}: the offline model cannot judge reports; name a language model, e.g. openai:NAME"
+            )
         for each in plan.candidates:
             if each.recipe.egress:
                 leaving.decided(bench, each.recipe, (plan.judge,))

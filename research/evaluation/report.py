@@ -96,6 +96,7 @@ def as_dict(plan: Plan, found: Evaluation, texts: Texts | None = None) -> dict[s
 
     A figure is `{"mean", "interval": [low, high] or null, "n"}`, or null if no value is known.  `texts` as in `row_exports`.
     """
+    judged = judged_like_people(found)
     return {
         "evaluation": found.name,
         "questions": len(plan.questions),
@@ -105,7 +106,9 @@ def as_dict(plan: Plan, found: Evaluation, texts: Texts | None = None) -> dict[s
         "known": found.known,
         "spent_usd": found.spent_usd,
         "seed": plan.seed,
-        "judge": {"model": plan.judge, **_as_people(judged_like_people(found))} if plan.judge else None,
+        "judge": {"model": plan.judge, **msgspec.to_builtins(judged), "reliable": judged.reliable}
+        if plan.judge
+        else None,
         "world": {"name": name_of(plan.world), "version": plan.world.rpartition("@")[2], "new_calls": _new_calls(plan)}
         if plan.world
         else None,
@@ -278,10 +281,6 @@ def _recipe(plan: Plan, each: Candidate, rows: Sequence[Row]) -> dict[str, Any]:
 def _comparisons(found: Evaluation, measure: str) -> list[dict[str, Any]]:
     compared = pairs(found, measure)
     return [{**msgspec.to_builtins(each), "family": len(compared)} for each in compared]
-
-
-def _as_people(by: Agreement) -> dict[str, Any]:
-    return {**msgspec.to_builtins(by), "reliable": by.reliable}
 
 
 def _trials(rows: Sequence[Row]) -> dict[str, Any] | None:

@@ -26,7 +26,6 @@ from research.evaluation.plans import (
     same_setup,
     store_plan,
     stored_plan,
-    stored_plans,
 )
 from research.evaluation.records import Records, Row
 from research.evaluation.runner import carry_out
@@ -107,10 +106,6 @@ class Evaluations:
         self._bench = bench
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
-
-    def all(self) -> list[StoredEvaluation]:
-        """Return all stored evaluations, newest first."""
-        return stored_plans(self._bench.store)
 
     def progress(self, name: str) -> Progress:
         """Return the progress of an evaluation.  Raises `ConfigError` for an unknown name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from research.text import one_line
 from research.types import Source
 
 _STEP = re.compile(r" (?=[›(])")
@@ -30,10 +31,10 @@ def one_source(passages: Sequence[Source], quotes: Sequence[str]) -> Source:
 
 def placed(passages: Sequence[Source], quote: str) -> list[tuple[str, Source | None]]:
     """Return a quote with the smallest passage containing it; if none does, each of its lines separately."""
-    known = sorted(((_flat(each.quote), each) for each in passages), key=lambda pair: len(pair[0]))
+    known = sorted(((one_line(each.quote), each) for each in passages), key=lambda pair: len(pair[0]))
 
     def holder(text: str) -> Source | None:
-        return next((each for seen, each in known if _flat(text) in seen), None)
+        return next((each for seen, each in known if one_line(text) in seen), None)
 
     whole = holder(quote)
     return [(quote, whole)] if whole else [(line, holder(line)) for line in quote.splitlines()]
@@ -68,7 +69,3 @@ def within(head: str, title: str) -> str:
     """Return the place in a title that is not in the document's own title: `page 3`; empty if none."""
     steps = _STEP.split(head)
     return " ".join(step for step in _STEP.split(title) if step.startswith("›") and step not in steps).strip("›) ")
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

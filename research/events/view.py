@@ -195,11 +195,6 @@ class RunView(PlanView, AuditView):
         """Return the last round that a fork can keep, which is the number of complete rounds of the run."""
         return _forkable(self)
 
-    @property
-    def idle(self) -> list[tuple[float, float]]:
-        """Return start and end of each interval in which no process drove the run, in seconds since the epoch."""
-        return self.worktime.idle
-
     def elapsed(self, now: float) -> float:
         """Return the seconds of work until `now` (seconds since the epoch), without pauses."""
         if self.outcome not in (None, "needs_input"):

@@ -41,7 +41,12 @@ def _by(module: str, function: str) -> Callable[[RunView, Sequence[Event]], byte
 
 def of_markdown(text: str, name: str) -> bytes:
     """Return a Markdown file of ours, such as a comparison, in the format `md`, `docx` or `pdf`."""
-    made: bytes = text.encode() if name == "md" else import_module(f"{__name__}.{name}").of_text(text)
+    if name == "md":
+        return text.encode()
+    from research.exports.document import paper
+
+    module = import_module(f"{__name__}.{name}")
+    made: bytes = module.written(paper(text, module.LONGEST))
     return made
 
 

@@ -113,7 +113,7 @@ def charts(view: RunView) -> tuple[Chart, ...]:
 def headline(view: RunView) -> str:
     """Return the short answer; a bare name is followed by its figure in a chart of the report, or its only figure."""
     points = [point for chart in charts(view)[:1] for point in chart.points if point.subject == view.short]
-    only = {each.quantity.written for each in stated_figures(view) if each.subject == view.short}
+    only = {each.quantity.written for each in _figures(view) if each.held and each.subject == view.short}
     figure = max(points, key=lambda point: point.year).written if points else only.pop() if len(only) == 1 else ""
     return words_of(view)("{name}: {value}", name=view.short, value=figure) if figure else view.short
 
@@ -129,13 +129,11 @@ def as_csv(chart: Chart) -> bytes:
     return ("\ufeff" + file.getvalue()).encode()
 
 
-def stated_figures(view: RunView) -> Iterator[Found]:
-    """Yield the figures of statements that hold, from labelled lines, tables and query results."""
-    return (each for each in _figures(view) if each.held)
-
-
 def _figures(view: RunView) -> Iterator[Found]:
-    """Yield the figures of statements; those that do not hold only show what a chart lacks."""
+    """Yield the figures of statements, from labelled lines, tables and query results.
+
+    Those that do not hold only show what a chart lacks.
+    """
     cells: dict[int, list[Cell]] = {}
     written: dict[int, list[Quantity]] = {}  # from the sentences before: the evidence has the source's words
     said = view.report or view.answer

@@ -9,7 +9,8 @@ import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from research.compare import Figures, Step, align, differences, figures, sources
+from research.compare.alignment import Step, align
+from research.compare.numbers import Figures, differences, figures, sources
 from research.events.view import RunView
 from research.exports.document import STATUSES
 from research.exports.labels import Words, words_of

@@ -31,7 +31,7 @@ from research.exports.blocks import (
     visible,
     words,
 )
-from research.exports.document import COLOURS, Document, Reference, compose, paper
+from research.exports.document import COLOURS, Document, Reference, compose
 from research.exports.formulas import formula
 from research.exports.omml import omml
 from research.exports.right_to_left import has_backwards, runs_backwards
@@ -62,11 +62,6 @@ _INDENT = 0.3
 def docx(view: RunView) -> bytes:
     """Return the file, dated like the run."""
     return written(compose(view, LONGEST))
-
-
-def of_text(text: str) -> bytes:
-    """Return a Markdown file of ours as a file of Word."""
-    return written(paper(text, LONGEST))
 
 
 def written(document: Document) -> bytes:

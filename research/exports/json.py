@@ -43,7 +43,15 @@ def as_dict(view: RunView, events: Sequence[Event] | None = None) -> dict[str, A
         "uncited": list(view.uncited),
         "removed": list(view.removed),
         "rounds": view.round_count(),
-        "usage": _usage(view),
+        "usage": {
+            "model_calls": view.model_calls,
+            "tool_calls": view.tool_calls,
+            "prompt_tokens": view.prompt_tokens,
+            "completion_tokens": view.completion_tokens,
+            **_cached(view.cached_tokens),
+            "estimated": view.estimated,
+            "cost_usd": view.cost_usd,
+        },
         "calls": _calls(view),
         "seconds": round(view.seconds, 3),
         **_optional(view),
@@ -73,18 +81,6 @@ def _source(source: Source) -> dict[str, Any]:
     more |= {"class": source.kind, "retracted": source.retracted}
     found = {"n": source.n, "url": source.url, "title": source.title, "quote": source.quote}
     return {**found, **{name: value for name, value in more.items() if value}}
-
-
-def _usage(view: RunView) -> dict[str, Any]:
-    return {
-        "model_calls": view.model_calls,
-        "tool_calls": view.tool_calls,
-        "prompt_tokens": view.prompt_tokens,
-        "completion_tokens": view.completion_tokens,
-        **_cached(view.cached_tokens),
-        "estimated": view.estimated,
-        "cost_usd": view.cost_usd,
-    }
 
 
 def _cached(tokens: int) -> dict[str, int]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from research.events.view import RunView
 from research.exports.blocks import Block, Code, Heading, Items, Paragraph, Quote, Rule, Span, Table, is_task, words
-from research.exports.document import Document, Reference, compose, paper
+from research.exports.document import Document, Reference, compose
 from research.exports.sheet import LINE, SIZE, SMALL, Sheet
 from research.text import clip
 
@@ -39,11 +39,6 @@ _SIZES: Final = {1: 15.0, 2: 13.0, 3: 11.5}
 def pdf(view: RunView) -> bytes:
     """Return the file, dated like the run."""
     return written(compose(view, LONGEST))
-
-
-def of_text(text: str) -> bytes:
-    """Return a Markdown file of ours as PDF."""
-    return written(paper(text, LONGEST))
 
 
 def written(document: Document) -> bytes:
@@ -220,13 +215,13 @@ class _Writer(Sheet):
         rows = [row[:shown] for row in table.rows[:_ROWS]]
         head = [tuple(replace(span, bold=True) for span in cell) for cell in table.head[:shown]]
         size, widths = self._columns([head, *rows[:_MEASURED]])
-        self.row(head, widths, size, table.align, ruled=True)
+        self.row(head, widths, size, table.align)
         for row in rows:
             page = self.paper.page
             self.need(self.line_height(size) * 2)
             if self.paper.page != page:
-                self.row(head, widths, size, table.align, ruled=True)
-            self.row(row, widths, size, table.align, ruled=True)
+                self.row(head, widths, size, table.align)
+            self.row(row, widths, size, table.align)
         self.space(2.2)
         if left := len(table.rows) - len(rows):
             self.note(say("The rest of the table is not drawn here: {count}.", count=say.count(left, "row")))

@@ -79,11 +79,9 @@ class Sheet:
         cells: Sequence[Sequence[Span]],
         widths: Sequence[float],
         size: float,
-        align: Sequence[Align] = (),
-        *,
-        ruled: bool = False,
+        align: Sequence[Align],
     ) -> None:
-        """Draw cells side by side, line by line, so that a row can continue on the next page."""
+        """Draw cells side by side, line by line, so that a row can continue on the next page, and a line below them."""
         filled = [list(self.lines(cell, width - 3, size)) for cell, width in zip(cells, widths, strict=True)]
         for number in range(max(map(len, filled))):
             self.need(self.line_height(size))
@@ -95,10 +93,9 @@ class Sheet:
                     self.paper.y = top
                 x += width
             self.paper.y = top + self.line_height(size)
-        if ruled:
-            self.space(0.6)
-            self.rule(sum(widths))
-            self.space(0.9)
+        self.space(0.6)
+        self.rule(sum(widths))
+        self.space(0.9)
 
     def spans(self, spans: Sequence[Span], size: float = 0.0) -> None:
         """Draw a paragraph."""

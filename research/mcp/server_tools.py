@@ -106,10 +106,6 @@ class McpServers:
         """Return each server's name with its command line or url.  Raises `ConfigError` when the file is wrong."""
         return [(name, server.address) for name, server in config.read(self.path).items()]
 
-    def tools(self, names: Sequence[str]) -> list[Tool]:
-        """Return the tools of these servers, without those withheld.  Raises as `offer`."""
-        return list(self.offer(names).tools)
-
     def offer(self, names: Sequence[str]) -> Offer:
         """Ask these servers for their tools, and return each under a name that every model provider accepts.
 

@@ -14,7 +14,7 @@ from research._util.said import say
 from research.errors import ConfigError, StoreUnavailable, ToolError
 from research.memory import Entry, Match
 from research.memory.learning import normalized
-from research.text import clip
+from research.text import clip, one_line
 from research.types import Passage, ToolOutput
 from research.web.url_guard import LIBRARY, MEMORY
 
@@ -82,17 +82,13 @@ def library_check(library: Callable[[], Library]) -> SourceCheck:
         if not entry.url.startswith(LIBRARY):
             return True
         try:
-            text = _one_line(library().open(entry.url).text)
+            text = one_line(html.unescape(library().open(entry.url).text))
         except ToolError:
             return False
         words = entry.quote or entry.text
-        return all(_one_line(line).removesuffix("…").rstrip() in text for line in words.splitlines())
+        return all(one_line(html.unescape(line)).removesuffix("…").rstrip() in text for line in words.splitlines())
 
     return still_says
-
-
-def _one_line(text: str) -> str:
-    return " ".join(html.unescape(text).split())
 
 
 def _distinct(found: Sequence[Match]) -> list[Match]:

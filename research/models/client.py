@@ -77,8 +77,8 @@ class ServedModel(ABC):
     @cached_property
     def window(self) -> int:
         """Size of the context window in tokens, of the endpoint or from the price table; 0 if unknown."""
-        if self._endpoint.limits.window:
-            return self._endpoint.limits.window
+        if self._endpoint.window:
+            return self._endpoint.window
         from research.models.prices import window
 
         return window(self._service.url, self._model)

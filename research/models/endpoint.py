@@ -55,15 +55,6 @@ class Quirks(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     """Further parameters of each request."""
 
 
-class Limits(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the service allows; 0: unknown or unlimited."""
-
-    requests_per_minute: float = 0
-    tokens_per_minute: float = 0
-    window: int = 0
-    """The context window in tokens, if it is not that of the price table."""
-
-
 class Prices(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Prices in US dollars per million tokens, which replace those of the price table."""
 
@@ -87,7 +78,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     quirks: Quirks = Quirks()
     headers: dict[str, str] = {}
     """Headers sent with each request, besides the key's."""
-    limits: Limits = Limits()
+    window: int = 0
+    """The context window in tokens, if it is not that of the price table; 0: unknown."""
     near: bool = False
     """Whether it is marked local: data sent to it stays with the user."""
     prices: Prices | None = None

@@ -71,7 +71,7 @@ class OllamaModel:
     @property
     def window(self) -> int:
         """Return the tokens of prompt and reply together: the model's, or fewer if the endpoint says so; 0: unknown."""
-        known = [each for each in (self._endpoint.limits.window, self.facts.context) if each]
+        known = [each for each in (self._endpoint.window, self.facts.context) if each]
         return min(known, default=0)
 
     def price(self, usage: Usage) -> float | None:

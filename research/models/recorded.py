@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from research.errors import ConfigError
 from research.events.events import Event, Replied
@@ -10,9 +10,6 @@ from research.models.host import Host
 from research.models.scripted import ScriptCall, ScriptedModel, ScriptLine
 from research.plugins import provider
 from research.types import Model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @provider("Recorded run", local=True, written_by="script")

@@ -121,11 +121,6 @@ def method(model: str = "") -> Method:
     return "characters" if _encoding(model) is None else _table_of(model) or "o200k_base"
 
 
-def exact(model: str) -> bool:
-    """Return whether the model is counted with its own table; if not, its counts are estimates."""
-    return _table_of(model) is not None and method(model) != "characters"
-
-
 @lru_cache(maxsize=256)
 def _table_of(model: str) -> Table | None:
     """Return the table of an OpenAI model from tiktoken's list; None for other providers' and retired models."""

@@ -10,13 +10,13 @@ from typing import Any
 
 from research.errors import FormatError
 from research.parsing.calls import offered
-from research.parsing.native_calls import read_choice, read_native
-from research.parsing.parsed import FoundCall, Kind, PlanStep, Reading
+from research.parsing.native_calls import read_choice
+from research.parsing.parsed import PlanStep, Reading
 from research.parsing.plan import read_plan
 from research.parsing.tagged_calls import read_tagged
 from research.types import ToolSpec
 
-__all__ = ["FoundCall", "Kind", "PlanStep", "Reading", "parse", "read_native", "read_plan", "read_tagged"]
+__all__ = ["PlanStep", "Reading", "parse", "read_plan"]
 
 FORMATS = ("react", "iter", "rewoo", "native_args")
 

@@ -13,7 +13,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from research.text import clip
+from research.text import clip, one_line
 from research.types import Part
 
 LONGEST = 500
@@ -46,7 +46,7 @@ def read_account(answer: str) -> tuple[str, str, tuple[Part, ...]]:
         if not found or _ELEMENT.sub("", line).strip():
             kept.append(line)
             continue
-        short = next((_plain(each["short"]) for each in found if each["short"]), short)
+        short = next((one_line(html.unescape(each["short"])) for each in found if each["short"]), short)
         parts += [_part(each["part"], each["status"], each["reason"]) for each in found if each["part"]]
     if not (short or parts):
         return answer, "", ()
@@ -73,11 +73,8 @@ def without_account(draft: str) -> str:
 
 
 def _part(text: str, status: str, reason: str | None) -> Part:
-    return Part(_plain(text), "answered" if status == "answered" else "not_found", _plain(reason or ""))
-
-
-def _plain(text: str) -> str:
-    return " ".join(html.unescape(text).split())
+    text, reason = (one_line(html.unescape(each or "")) for each in (text, reason))
+    return Part(text, "answered" if status == "answered" else "not_found", reason)
 
 
 def _escaped(text: str) -> str:

@@ -183,11 +183,6 @@ def with_site(request: SearchRequest, limit: int = 10_000) -> str:
     return clip(request.query, limit - len(site)).rstrip("…") + site
 
 
-def shortened(request: SearchRequest, words: int) -> SearchRequest:
-    """Return the request with its query cut to this many words."""
-    return msgspec.structs.replace(request, query=" ".join(request.query.split()[:words]))
-
-
 # Choosing services
 
 

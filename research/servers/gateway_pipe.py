@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from research.errors import StoreUnavailable
 from research.events.events import Event, encode
+from research.servers.gateway_requests import Asking
 from research.servers.gateway_runs import Call, RecordedRun, restored
-
-if TYPE_CHECKING:
-    from research.servers.gateway_requests import Asking
 
 
 class Pipe:

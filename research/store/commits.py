@@ -66,16 +66,13 @@ class Batch:
         self.change = next((change for event in reversed(events) if (change := _change(event))), None)
         """The change of the last event that has one."""
         self.resumed = any(
-            isinstance(event, UserReplied | PlanApproved | Resumed) and not _by_itself(event) for event in events
+            isinstance(event, UserReplied | PlanApproved) or (isinstance(event, Resumed) and not event.by_itself)
+            for event in events
         )
         """Whether a user resumes the run, which clears earlier requests; a reclaimed run still obeys them."""
         self.error: ConfigError | StoreUnavailable | None = None
         self.settled = False
         """Whether the outcome of the commit is known; `error` is None when it succeeded."""
-
-
-def _by_itself(event: Event) -> bool:
-    return isinstance(event, Resumed) and event.by_itself
 
 
 def _change(event: Event) -> Change | None:

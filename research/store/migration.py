@@ -41,7 +41,11 @@ def move(source: SqliteStore, url: str, schema: str, progress: Report) -> Moved:
     work, and for a run that changed during the move or has different events in the two stores.
     """
     ids = source.ids()
-    _refuse_at_work(source, ids)
+    now = time.time()
+    for run in ids:
+        row = _stored(source, run).row
+        if row.status == "running" and now - row.heartbeat <= AT_WORK_S:
+            raise ConfigError(f"run {run} is running; let it end or pause it, close the workbench, and move again")
     target = PostgresStore(url, schema)
     new = 0
     for done, run in enumerate(ids):
@@ -61,14 +65,6 @@ def move(source: SqliteStore, url: str, schema: str, progress: Report) -> Moved:
         raise ConfigError("a run or value was added during the move; close the workbench, and move again")
     progress(len(ids), len(ids), "runs compared")
     return Moved(len(ids), new, events, len(values))
-
-
-def _refuse_at_work(source: SqliteStore, ids: list[str]) -> None:
-    now = time.time()
-    for run in ids:
-        row = _stored(source, run).row
-        if row.status == "running" and now - row.heartbeat <= AT_WORK_S:
-            raise ConfigError(f"run {run} is running; let it end or pause it, close the workbench, and move again")
 
 
 def _compare(source: SqliteStore, target: PostgresStore, run: str) -> int:

@@ -105,11 +105,6 @@ def only_match(run_id: str, rows: Sequence[RunRow]) -> RunRow:
     return rows[0]
 
 
-def containing(text: str) -> str:
-    """Return the LIKE pattern, escaped by backslashes, for strings that contain the text."""
-    return f"%{starting_with(text)}"
-
-
 def starting_with(text: str) -> str:
     """Return the LIKE pattern, escaped by backslashes, for strings that start with the text."""
     for special in "\\%_":

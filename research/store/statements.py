@@ -15,7 +15,7 @@ from research.events.events import Event, decode
 from research.events.recipe import Recipe
 from research.store import NO_FILTERS, Control, Filters, Kind, RunRow
 from research.store.commits import Batch, Commits, EventRow
-from research.store.rows import COLUMNS, ENDING, LAST, StoredRun, containing, only_match, run_row, starting_with
+from research.store.rows import COLUMNS, ENDING, LAST, StoredRun, only_match, run_row, starting_with
 
 
 class Statements(ABC):
@@ -100,7 +100,7 @@ class Statements(ABC):
         matches, default = f"{self._like} ? ESCAPE '\\'", Recipe()
         tagged = f"SELECT run FROM {{s}}.tags WHERE tag {matches}"
         wanted: dict[str, list[object]] = {
-            f"(question {matches} OR answer {matches})": [containing(query)] * 2 if query else [],
+            f"(question {matches} OR answer {matches})": [f"%{starting_with(query)}"] * 2 if query else [],
             ENDING + " {any}": _listed(filters.outcomes),
             self._chosen("framework", default.framework) + " {any}": _listed(filters.frameworks),
             self._chosen("context", default.context) + " {any}": _listed(filters.contexts),

@@ -8,10 +8,11 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
+from pypdf import PageObject, PdfReader
 from pypdf.errors import PyPdfError
 
 from research._util.sentences import unwrapped
@@ -19,9 +20,6 @@ from research.text import language_of, without_accents
 from research.web import locators, pdf_columns, pdf_forms, pdf_tables
 from research.web.pdf_fonts import Fonts, name_pairs
 from research.web.pdf_pages import Page
-
-if TYPE_CHECKING:
-    from pypdf import PageObject, PdfReader
 
 # pypdf warns that "broken PDF files might cause other Exceptions" without naming them: these come from incomplete
 # objects or objects of the wrong type.

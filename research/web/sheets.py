@@ -142,16 +142,15 @@ def _heads(
         end = whole[cut:]
     found.left_out["message of an input cell"] += len(_PROMPT.findall(end))
     for head in _HEAD.findall(end):
-        said = (_CODE.sub(" ", each.text or "").split() for each in etree.fromstring(_unprefixed(head)))
+        said = (
+            _CODE.sub(" ", each.text or "").split()
+            for each in etree.fromstring(re.sub(rb"<(/?)\w{1,20}:", rb"<\1", head))
+        )
         yield from dict.fromkeys(" ".join(words) for words in said if words)
 
 
 def _column(letters: bytes) -> int:
     return sum((letter - 64) * 26**at for at, letter in enumerate(reversed(letters)))
-
-
-def _unprefixed(head: bytes) -> bytes:
-    return re.sub(rb"<(/?)\w{1,20}:", rb"<\1", head)
 
 
 def _parts(package: Package, part: str, found: Beside) -> Iterator[str]:

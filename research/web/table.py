@@ -43,12 +43,7 @@ class Column(Struct, frozen=True, omit_defaults=True):
 
 
 class Table(Struct, frozen=True, omit_defaults=True):
-    """A table; the rows hold data only, without header, totals and blank rows.
-
-    >>> table = Table((Column("region"), Column("sales", "number", at=3)), (("North", 5), ("South", 7)), (2, 3))
-    >>> table.locator("sales.csv")
-    'sales.csv › A2:C3'
-    """
+    """A table; the rows hold data only, without header, totals and blank rows."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -62,12 +57,6 @@ class Table(Struct, frozen=True, omit_defaults=True):
     """Notes on the figures: lines below the table, totals and cells left out."""
     left_out: int = 0
     """Rows that did not fit into the limits."""
-
-    def locator(self, file: str, rows: Sequence[int] = (), columns: Sequence[int] = ()) -> str:
-        """Return the place of the cells in these rows and columns, given by position; none means all."""
-        found = [self.numbers[row] for row in rows or range(len(self.rows))]
-        across = [self.columns[column].at for column in columns or range(len(self.columns))]
-        return located(file, self.place, found, across)
 
 
 def limited(tables: Sequence[Table]) -> tuple[Table, ...]:

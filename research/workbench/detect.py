@@ -16,8 +16,8 @@ from research._util.http import is_loopback
 from research.config import named_endpoints
 from research.config.named_endpoints import Entry, Preset
 from research.config.settings import Settings, environment
+from research.models.host import Host
 from research.workbench import endpoint_registry as workbench_endpoints
-from research.workbench.leaving import Host
 
 if TYPE_CHECKING:
     import httpx2

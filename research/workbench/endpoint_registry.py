@@ -18,7 +18,7 @@ from research.engine.rate_limit import Rate, parse_rates
 from research.errors import ConfigError
 from research.events.recipe import provider_of
 from research.models import endpoint
-from research.models.endpoint import Endpoint, Limits, Prices, Quirks
+from research.models.endpoint import Endpoint, Prices, Quirks
 from research.types import Model
 
 _EXAMPLES: Final = ("openai:gpt-5-mini", "anthropic:claude-sonnet-5-5")
@@ -68,7 +68,7 @@ def find(settings: Settings, name: str, model: str = "NAME") -> Endpoint:
         base = endpoint.by_settings(settings, name, model)
         if configured is None or (settings.user and configured.origin == "saved"):
             return base
-        return _with_limits(base, configured)
+        return _with_entry(base, configured)
     assert configured is not None
     if configured.problem:
         raise ConfigError(f"endpoint {name!r} cannot be used: {configured.problem}")
@@ -241,7 +241,7 @@ def _endpoint(settings: Settings, configured: Configured) -> Endpoint:
         timeout_s=entry.timeout_s or preset.timeout_s,
         key_setting=configured.key_from if configured.key_from.isupper() else "",
     )
-    return _with_limits(found, configured)
+    return _with_entry(found, configured)
 
 
 def _on_this_machine(configured: Configured) -> bool:
@@ -255,16 +255,12 @@ def _base_url(configured: Configured) -> str:
     return f"{url}/openai/v1" if bare and url else url
 
 
-def _with_limits(found: Endpoint, configured: Configured) -> Endpoint:
+def _with_entry(found: Endpoint, configured: Configured) -> Endpoint:
     name, entry = configured.name, configured.entry
     quirks = {**msgspec.to_builtins(found.quirks), **entry.quirks}
     return msgspec.structs.replace(
         found,
-        limits=Limits(
-            requests_per_minute=entry.requests_per_minute,
-            tokens_per_minute=entry.tokens_per_minute,
-            window=entry.context,
-        ),
+        window=entry.context,
         prices=_prices(name, entry) or found.prices,
         quirks=_convert(quirks, Quirks, f"endpoint {name!r}: quirks"),
         timeout_s=entry.timeout_s or found.timeout_s,

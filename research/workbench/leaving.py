@@ -4,36 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final
 
 import msgspec
 
 from research import plugins
 from research._util.egress import SCOPES, Egress, Scope
 from research.agent.follow_up import saw_private
+from research.config.settings import Settings
 from research.defaults import PAGES
 from research.errors import ConfigError
 from research.events.events import RunStarted
 from research.events.recipe import LIBRARY, Recipe
+from research.models.host import Host
 from research.store import KeyValue, RunLog
 from research.workbench import endpoint_registry
-
-if TYPE_CHECKING:
-    from research.config.settings import Settings
 
 _KIND: Final = "egress"
 OPEN: Final = "open"
 PRIVATE: Final = "private"
 OFFLINE: Final = "offline"
-
-
-class Host(Protocol):
-    """The parts of the open workbench that the decision needs."""
-
-    settings: Settings
-
-    @property
-    def store(self) -> KeyValue: ...
 
 
 class MustChoose(ConfigError):

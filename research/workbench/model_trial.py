@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -21,7 +21,7 @@ from msgspec import Struct
 from research._util import decoding
 from research._util.egress import Egress
 from research._util.redaction import mask_keys
-from research.config.named_endpoints import BY_SETTINGS
+from research.config.named_endpoints import BY_SETTINGS, Configured
 from research.errors import ConfigError, WorkbenchError
 from research.models import bounded, tokens
 from research.models.traits import Served, Windowed, cost
@@ -30,9 +30,6 @@ from research.text import cell
 from research.types import Completion, Delta, Message, Model, Request, ToolCall, ToolSpec, Usage
 from research.workbench import endpoint_registry
 from research.workbench.verifier_registry import Host
-
-if TYPE_CHECKING:
-    from research.config.named_endpoints import Configured
 
 FILE: Final = "endpoint-tests.json"
 """The file in the home folder with the last trial of each model."""

@@ -26,31 +26,21 @@ from research.events.recipe import (
 from research.search.scope import EVERYTHING, day, scope_of
 from research.search.web import configured, services
 from research.text import clip
-from research.workbench import endpoint_registry, leaving
+from research.workbench import endpoint_registry, leaving, verifier_registry
 
 if TYPE_CHECKING:
-    from research.config.settings import Settings
     from research.mcp.server_tools import McpServers
     from research.search.library.documents import Library
-    from research.store import Store
-    from research.types import Model
 
 
-class Host(Protocol):
+class Host(verifier_registry.Host, Protocol):
     """The parts of the open workbench used to check recipes."""
-
-    settings: Settings
 
     @property
     def mcp(self) -> McpServers: ...
 
     @property
     def library(self) -> Library: ...
-
-    @property
-    def store(self) -> Store: ...
-
-    def model(self, name: str) -> Model: ...
 
     def sources(self) -> list[str]: ...
 

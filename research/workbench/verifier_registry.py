@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -15,14 +15,12 @@ from research._util import decoding, egress
 from research.citations.judge import Inquiry, ModelVerifier
 from research.citations.judges import Judges
 from research.citations.verification import CROSS_ENCODER, MODEL, RULES, Pair, Rules, Thresholds, Verifier, check_name
+from research.config.settings import Settings
 from research.errors import ConfigError
-from research.models import bounded
+from research.models import bounded, host
 from research.types import Model, Request
 from research.workbench import endpoint_registry
 from research.workbench.calibration import Calibration, Sample, calibrate
-
-if TYPE_CHECKING:
-    from research.config.settings import Settings
 
 FILE: Final = "verifiers.json"
 """The file in the home folder with the measurements."""
@@ -31,10 +29,8 @@ FALSE: Final = ("contradicted", "unsupported", "partial", "partially_supported",
                 "refuted", "refutes", "contradiction", "neutral", "not_enough_info")  # fmt: skip
 
 
-class Host(Protocol):
+class Host(host.Host, Protocol):
     """The parts of the open workbench that verifiers need."""
-
-    settings: Settings
 
     def model(self, name: str) -> Model: ...
 

@@ -12,7 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.compare import numbers
-from research.compare import compare, compare_saved, figures
+from research.compare.numbers import figures
+from research.compare.starting import compare, compare_saved
 from research.config.settings import load
 from research.events.recipe import Budget, Recipe
 from research.events.view import RunView

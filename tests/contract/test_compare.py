@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from research.compare import compare, compare_saved
+from research.compare.starting import compare, compare_saved
 from research.config.settings import load
 from research.errors import ConfigError
 from research.events.recipe import Budget

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from research.compare import compare
+from research.compare.starting import compare
 from research.config import saved_endpoints, saved_settings, users
 from research.config.named_endpoints import Entry, presets
 from research.config.settings import SAVED_FILE, Settings, load
@@ -161,7 +161,7 @@ url = "http://lab.internal:8000/v1"
     monkeypatch.setenv("WORK_KEY", ONE)
     now = load(home=settings.home)
     azure, lab = endpoint_registry.find(now, "work-azure"), endpoint_registry.find(now, "lab")
-    assert (azure.kind, azure.secret, azure.limits.window, azure.key_name) == ("azure", ONE, 128_000, "WORK_KEY")
+    assert (azure.kind, azure.secret, azure.window, azure.key_name) == ("azure", ONE, 128_000, "WORK_KEY")
     assert azure.base_url == "https://me.openai.azure.com/openai/v1"
     assert azure.prices is not None and azure.prices.output == 10
     assert azure.quirks.body == {"user": "me"}
@@ -176,7 +176,7 @@ def test_a_limit_of_the_endpoints_openai_and_anthropic_can_be_listed(
     monkeypatch.setenv("WORKBENCH_ENDPOINTS", json.dumps({"openai": {"context": 1000, "requests_per_minute": 5}}))
     now = load(home=settings.home)
     found = endpoint_registry.find(now, "openai")
-    assert (found.secret, found.limits.window, found.quirks.reasoning) == (ONE, 1000, "send")
+    assert (found.secret, found.window, found.quirks.reasoning) == (ONE, 1000, "send")
     assert found.key_name == "OPENAI_API_KEY"
     assert endpoint_registry.rates(now)["openai"].requests == 5
     with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY"):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from research.config.settings import load
 from research.errors import ConfigError
 from research.evaluation import Corpus, Plan, Question, Records, Row, candidate
-from research.evaluation.plans import store_plan
+from research.evaluation.plans import store_plan, stored_plans
 from research.evaluation.server_evaluations import Evaluations
 from research.events.recipe import Budget
 from research.store import Kind
@@ -51,12 +51,12 @@ def ended(jobs: Evaluations, name: str = "towers") -> None:
 
 def test_an_evaluation_runs_in_the_background_and_every_process_sees_its_progress(bench: Workbench, model: str) -> None:
     jobs = Evaluations(bench)
-    assert jobs.all() == []
+    assert stored_plans(bench.store) == []
     assert jobs.start(plan(bench, model, "react/full", "react/window")) == "towers"
     ended(jobs)
     seen = Evaluations(Workbench(load(home=bench.settings.home))).progress("towers")
     assert (seen.total, seen.found.left, seen.at_work) == (6, 0, ())
-    assert [each.plan.name for each in jobs.all()] == ["towers"]
+    assert [each.plan.name for each in stored_plans(bench.store)] == ["towers"]
     assert seen.saved.plan == plan(bench, model, "react/full", "react/window"), "the plan is stored unchanged"
     assert all("Odo Fenn" in row.answer for rows in seen.found.rows.values() for row in rows)
 
@@ -183,12 +183,12 @@ def test_unjudged_reports_are_counted_beside_the_rows(bench: Workbench, model: s
 def test_unfinished_rows_are_counted_only_for_the_plans_questions(bench: Workbench, model: str) -> None:
     jobs, records = Evaluations(bench), Records(bench.store, "towers")
     store_plan(records, plan(bench, model, "react/full", "react/window", questions=2))
-    assert [jobs.left(each) for each in jobs.all()] == [4]
+    assert [jobs.left(each) for each in stored_plans(bench.store)] == [4]
     key = candidate(bench, "react/full", model=model, tools=(), budget=Budget(tokens=9_000)).key
     begun_only, measured, other = (Row("towers", key, each.id, each.digest, f"run-{each.id}") for each in QUESTIONS)
     for row in (begun_only, replace(measured, outcome="answered"), replace(other, outcome="answered")):
         records.keep(row)
-    assert [jobs.left(each) for each in jobs.all()] == [jobs.progress("towers").found.left] == [3]
+    assert [jobs.left(each) for each in stored_plans(bench.store)] == [jobs.progress("towers").found.left] == [3]
 
 
 def test_a_deleted_evaluation_is_restored_with_every_row(bench: Workbench, model: str) -> None:

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from research.agent.inherited import editable, prefix_hash
-from research.compare import align, common_rounds, compare_with_origin, identical, inherited, lineage
+from research.compare.alignment import align, identical
+from research.compare.forks import common_rounds, compare_with_origin, inherited, lineage
 from research.errors import ConfigError
 from research.events import events as e
 from research.events.events import Event

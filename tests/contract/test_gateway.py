@@ -437,7 +437,8 @@ def test_a_user_can_stop_a_recorded_run(provider: FakeOpenAI, tmp_path: Path) ->
 
 
 def test_a_recorded_run_stands_beside_ours_in_a_comparison(provider: FakeOpenAI, tmp_path: Path) -> None:
-    from research.compare import compare_saved, differences
+    from research.compare.numbers import differences
+    from research.compare.starting import compare_saved
 
     with serving(tmp_path) as gateway:
         Chat(f"{gateway.url}/runs/theirs", Sent(), stream=False).research()

@@ -45,13 +45,13 @@ def library(tmp_path: Path, papers: Path) -> Library:
     return library
 
 
-def test_a_hit_has_its_cosine_and_both_ranks(library: Library, papers: Path) -> None:
+def test_a_hit_has_its_cosine_and_its_rank_by_words(library: Library, papers: Path) -> None:
     (hit,) = library.scored("basalt")
-    assert (hit.cosine, hit.words, hit.meaning, hit.collection) == (None, 1, None, str(papers))
+    assert (hit.cosine, hit.words, hit.collection) == (None, 1, str(papers))
     library.embed_missing()
     hits = library.scored("moon basalt")
     assert [hit.passage for hit in hits] == library.search("moon basalt")
-    assert (hits[0].passage.title, hits[0].words, hits[0].meaning) == ("Moon", 1, 1)
+    assert (hits[0].passage.title, hits[0].words) == ("Moon", 1)
     assert hits[0].cosine == pytest.approx(max(hit.cosine for hit in hits if hit.cosine is not None))
     assert all(hit.cosine is not None and 0 < hit.cosine <= 1.001 for hit in hits)
 

@@ -81,7 +81,7 @@ def bare(*more: str, **keys: Any) -> dict[str, Any]:
 
 def tools_of(servers: McpServers, *names: str) -> dict[str, Tool]:
     """Return the tools by name, without the server's prefix."""
-    return {tool.spec.name.partition("__")[2]: tool for tool in servers.tools(names or ["ex"])}
+    return {tool.spec.name.partition("__")[2]: tool for tool in servers.offer(names or ["ex"]).tools}
 
 
 def quote(output: ToolOutput) -> str:
@@ -96,7 +96,7 @@ def test_no_file_means_no_servers(tmp_path: Path) -> None:
     servers = McpServers(tmp_path)
     assert servers.configured() == []
     with pytest.raises(ConfigError, match=r"unknown MCP server 'x'; known: none.*mcp\.json"):
-        servers.tools(["x"])
+        servers.offer(["x"])
 
 
 def test_configured_servers_are_listed_without_their_secrets(start: Start) -> None:
@@ -107,7 +107,7 @@ def test_configured_servers_are_listed_without_their_secrets(start: Start) -> No
     shown = servers.configured()
     assert shown == [("files", "npx -y 'some server' '--key=${MY_KEY}'"), ("web", "https://mcp.example/mcp")]
     with pytest.raises(ConfigError, match="known: files, web"):
-        servers.tools(["other"])
+        servers.offer(["other"])
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_an_invalid_file_is_named_with_what_is_accepted(tmp_path: Path, text: st
 def test_an_unusable_entry_is_refused_with_the_reason_but_without_its_key(start: Start, entry: Any, says: str) -> None:
     servers = start(bad=entry)
     with pytest.raises(ConfigError, match=says) as caught:
-        servers.tools(["bad"])
+        servers.offer(["bad"])
     check = servers.check("bad")
     assert "bad" in check.problem
     for text in (str(caught.value), check.problem, check.address):
@@ -178,7 +178,7 @@ def test_an_unusable_entry_is_refused_with_the_reason_but_without_its_key(start:
 
 
 def test_tools_have_names_and_schemas_that_every_provider_accepts(plain: McpServers) -> None:
-    specs = [tool.spec for tool in plain.tools(["ex"])]
+    specs = [tool.spec for tool in plain.offer(["ex"]).tools]
     names = [spec.name for spec in specs]
     assert "ex__echo" in names
     assert len(set(names)) == len(names) == 13
@@ -200,7 +200,7 @@ def test_tools_have_names_and_schemas_that_every_provider_accepts(plain: McpServ
 
 
 def test_a_hostile_description_loses_hidden_characters_and_protocol_tags(plain: McpServers) -> None:
-    (spec,) = [tool.spec for tool in plain.tools(["ex"]) if "weather" in tool.spec.name]
+    (spec,) = [tool.spec for tool in plain.offer(["ex"]).tools if "weather" in tool.spec.name]
     assert spec.description.isprintable()
     assert "\u202e" not in spec.description
     assert "<tool_call>" not in spec.description
@@ -346,7 +346,7 @@ def test_long_output_is_cut_with_a_note(plain: McpServers) -> None:
 
 
 def test_a_tools_error_is_private_and_cannot_pose_as_a_source(start: Start) -> None:
-    toolbox = Toolbox(start(ex=bare(), gone={"command": sys.executable, "args": ["-c", "x"]}).tools(["ex"]))
+    toolbox = Toolbox(start(ex=bare(), gone={"command": sys.executable, "args": ["-c", "x"]}).offer(["ex"]).tools)
     result = used(toolbox, ToolCall("1", "ex__pose", {}))
     assert result.private
     assert not result.ok
@@ -383,7 +383,7 @@ def test_a_password_or_token_in_a_url_is_neither_shown_nor_logged(
 def test_a_key_in_a_url_is_not_logged(start: Start, web: Web, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     servers = reach(start, f"{web.url}?key=${{MY_KEY}}&other=9876-token-of-mine", web.host)
-    assert servers.tools(["ex"])
+    assert servers.offer(["ex"]).tools
     assert "HTTP Request" in caplog.text, "the client logged no URL"
     assert not any(form in caplog.text for form in (*DISGUISED, "9876-token-of-mine"))
 
@@ -511,7 +511,7 @@ def test_calls_to_one_server_run_concurrently(start: Start, tmp_path: Path) -> N
 
 def test_tools_of_two_servers_do_not_mix(start: Start) -> None:
     servers = start(a=bare(env={"EXAMPLE_KEY": KEY}), b=bare())
-    tools = {tool.spec.name: tool for tool in servers.tools(["a", "b", "a"])}
+    tools = {tool.spec.name: tool for tool in servers.offer(["a", "b", "a"]).tools}
     assert len(tools) == 18
     assert quote(tools["b__leak"]()).endswith(" 0")
 
@@ -551,7 +551,7 @@ def test_servers_end_with_the_process_that_started_them(tmp_path: Path, how: str
     (tmp_path / config.FILE).write_text(json.dumps({"mcpServers": {"ex": bare("--log", str(log))}}), "utf-8")
     code = (
         "import sys; from pathlib import Path; from research.mcp.server_tools import McpServers\n"
-        f"tools = McpServers(Path({str(tmp_path)!r})).tools(['ex'])\n"
+        f"tools = McpServers(Path({str(tmp_path)!r})).offer(['ex']).tools\n"
         "print('ready', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(
@@ -618,7 +618,7 @@ def test_a_server_over_http_works_like_a_local_one(start: Start, web: Web) -> No
 def test_a_refused_key_is_reported_without_the_key(start: Start, web: Web) -> None:
     servers = reach(start, web.url, web.host, headers={"Authorization": f"Bearer {KEY}"})
     with pytest.raises(ConfigError, match=r"MCP server ex cannot be used: no: \*\*\*") as caught:
-        servers.tools(["ex"])
+        servers.offer(["ex"])
     assert not any(form in str(caught.value) for form in DISGUISED)
 
 
@@ -628,25 +628,25 @@ def test_a_refused_key_is_reported_without_the_key(start: Start, web: Web) -> No
 def test_a_private_address_is_refused_in_every_spelling(start: Start, sink: socket.socket, host: str) -> None:
     port = sink.getsockname()[1]
     with pytest.raises(ConfigError, match=r"cannot be (visited|used|reached)"):
-        reach(start, f"http://{host}:{port}/mcp").tools(["ex"])
+        reach(start, f"http://{host}:{port}/mcp").offer(["ex"])
 
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "[fd00::1]"])
 def test_private_networks_are_refused_before_anything_is_sent(start: Start, host: str) -> None:
     with pytest.raises(ConfigError, match="cannot be visited"):
-        reach(start, f"http://{host}/mcp").tools(["ex"])
+        reach(start, f"http://{host}/mcp").offer(["ex"])
 
 
 def test_the_metadata_address_is_refused_even_if_it_is_allowed(start: Start) -> None:
     with pytest.raises(ConfigError, match="169.254.169.254 is reserved"):
-        reach(start, "http://169.254.169.254/mcp", "169.254.169.254").tools(["ex"])
+        reach(start, "http://169.254.169.254/mcp", "169.254.169.254").offer(["ex"])
 
 
 def test_a_redirect_to_another_host_is_not_followed(start: Start, web: Web, sink: socket.socket) -> None:
     port = sink.getsockname()[1]
     url = f"http://{web.host}/elsewhere/127.0.0.1:{port}/mcp"
     with pytest.raises(ConfigError, match=r"Redirect to .* not followed"):
-        reach(start, url, web.host, f"127.0.0.1:{port}").tools(["ex"])
+        reach(start, url, web.host, f"127.0.0.1:{port}").offer(["ex"])
 
 
 def test_a_name_that_changes_its_address_after_the_check_gains_nothing(
@@ -674,10 +674,10 @@ def test_a_name_that_changes_its_address_after_the_check_gains_nothing(
     monkeypatch.setattr(socket.socket, "connect", connect)
     servers = reach(start, f"http://moves.test:{port}/mcp")
     with pytest.raises(ConfigError, match=rf"moves\.test:{port} cannot be reached"):
-        servers.tools(["ex"])
+        servers.offer(["ex"])
     assert tried == ["93.184.216.34"]
     with pytest.raises(ConfigError, match="private network"):
-        servers.tools(["ex"])
+        servers.offer(["ex"])
 
 
 def test_proxy_variables_of_the_environment_are_ignored(
@@ -692,7 +692,7 @@ def test_an_unreachable_server_is_named(start: Start, sink: socket.socket) -> No
     with socket.create_server(("127.0.0.1", 0)) as gone:
         host = f"127.0.0.1:{gone.getsockname()[1]}"
     with pytest.raises(ConfigError, match=rf"MCP server ex cannot be used: {host} cannot be reached"):
-        reach(start, f"http://{host}/mcp", host).tools(["ex"])
+        reach(start, f"http://{host}/mcp", host).offer(["ex"])
 
 
 def test_a_server_over_http_is_used_again_after_a_restart(start: Start) -> None:
@@ -745,7 +745,7 @@ def test_a_run_calls_a_servers_tool_and_cites_its_result(home: Path, script: Cal
 def test_arguments_are_checked_against_the_servers_schema(plain: McpServers) -> None:
     from research.agent.toolbox import Toolbox
 
-    box = Toolbox(plain.tools(["ex"]))
+    box = Toolbox(plain.offer(["ex"]).tools)
     assert used(box, ToolCall("1", "ex__add", {"a": "2", "b": 3})).passages[0].quote == "5"
     assert not used(box, ToolCall("2", "ex__add", {"b": 3})).ok
 

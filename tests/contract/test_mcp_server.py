@@ -50,7 +50,7 @@ def opened(home: Path, folder: Path) -> McpServers:
 
 
 def tools_of(servers: McpServers) -> dict[str, Tool]:
-    return {tool.spec.name.removeprefix("own__"): tool for tool in servers.tools(["own"])}
+    return {tool.spec.name.removeprefix("own__"): tool for tool in servers.offer(["own"]).tools}
 
 
 @pytest.fixture(scope="module")
@@ -280,7 +280,7 @@ def test_http_serves_local_clients_but_refuses_websites(home: Path, tmp_path: Pa
             url = f"http://127.0.0.1:{port[1]}/mcp"
             (tmp_path / config.FILE).write_text(json.dumps({"mcpServers": {"own": {"url": url}}}), "utf-8")
             servers = McpServers(tmp_path, [f"127.0.0.1:{port[1]}"])
-            tools = {tool.spec.name: tool for tool in servers.tools(["own"])}
+            tools = {tool.spec.name: tool for tool in servers.offer(["own"]).tools}
             assert call(tools["own__search_memory"], query="x")["findings"] == []
             servers.close()
             for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)):

@@ -123,7 +123,7 @@ def test_any_framework_can_be_paused_after_every_reply(bench: Workbench, framewo
     whole = bench.store.events(events.run_id)
     view = fold(whole)
     assert (view.status, view.outcome, view.answer) == ("completed", "answered", plain.answer)
-    assert sum(isinstance(event, e.Paused) for event in whole) == len(view.idle) >= 1
+    assert sum(isinstance(event, e.Paused) for event in whole) == len(view.worktime.idle) >= 1
     assert len(player.purposes) == asked
     assert len(completed(whole)) == len(set(completed(whole)))
     assert [event.seq for event in whole] == list(range(len(whole)))
@@ -234,7 +234,7 @@ def test_a_time_budget_counts_work_before_a_pause_but_not_the_pause(
     assert worked <= view.seconds < worked + 500
     assert view.elapsed(time.time() + 1_000) == view.seconds
     if paused:
-        assert view.idle[0][1] - view.idle[0][0] > 10_000
+        assert view.worktime.idle[0][1] - view.worktime.idle[0][0] > 10_000
 
 
 def test_the_handle_of_a_background_run_yields_its_events_as_they_are_saved(bench: Workbench) -> None:

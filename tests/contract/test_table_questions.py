@@ -66,7 +66,7 @@ def test_the_catalogue_lists_every_table(library: Library, folder: Path) -> None
         3,
     )
     assert sales.columns == ("region", "month", "revenue", "orders")
-    assert library.rows(sales).locator("sales.csv", [1], [2]) == "sales.csv › C3"
+    assert (library.rows(sales).numbers[1], sales.table.columns[2].at) == (3, 3)
     assert library.open(f"{sales.url}#C3").title == "sales"
     (folder / "sales.csv").unlink()
     library.add_folder(folder)

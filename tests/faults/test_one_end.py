@@ -192,6 +192,6 @@ def test_durations_are_never_negative_although_the_clock_is_set_back(
     assert 0 <= view.seconds < 1800
     assert 0 <= view.elapsed(time.time()) < 1800
     assert 0 <= Journal(events).seconds < 1800
-    assert all(since <= until_ for since, until_ in view.idle)
+    assert all(since <= until_ for since, until_ in view.worktime.idle)
     assert all(event.seconds >= 0 for event in events if isinstance(event, e.Replied | e.RunFinished))
     assert all(event.observation.seconds >= 0 for event in events if isinstance(event, e.ToolFinished))

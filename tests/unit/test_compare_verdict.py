@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from research.compare import verdict
+from research.compare.run_verdict import verdict
 from research.events.view import RunView
 from research.types import Outcome
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from research.compare import Row, align, costs, differences, figures, requests, sources, steps
+from research.compare.alignment import Row, align, steps
+from research.compare.numbers import costs, differences, figures, requests, sources
 from research.events.events import (
     Asked,
     ChildStarted,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from research.evaluation import Candidate, Evaluation, Plan, Question, Row, Scores
-from research.evaluation.overview import by_question, disagree, figure, measured, pairs, points, settled
+from research.evaluation.overview import by_question, disagree, figure, measured, pairs, points
 from research.evaluation.plans import results
 from research.events.recipe import Recipe
 
@@ -71,14 +71,6 @@ def test_unbounded_measures_are_compared_by_which_recipe_uses_more() -> None:
     _, one = found(a=(REACT, "1" * 20, 900), b=(REWOO, "1" * 20, 100))
     (pair,) = pairs(one, "tokens")
     assert (pair.first, pair.verdict, pair.figure.interval) == ("react/full", "real", (800.0, 800.0))
-
-
-def test_an_evaluation_is_settled_when_one_recipe_is_better_than_every_other() -> None:
-    third = Candidate("react/window", Recipe(context="window"))
-    plan, one = found(a=(REACT, "1" * 20, 1), b=(REWOO, "0" * 20, 1), c=(third, "0" * 20, 1), d=(ORACLE, "1" * 20, 1))
-    assert settled(plan, one) == "react/full", "an oracle is no rival"
-    plan, one = found(a=(REACT, "1" * 20, 1), b=(REWOO, "0" * 20, 1), c=(third, "1" * 20, 1))
-    assert settled(plan, one) == ""
 
 
 def test_pairs_name_the_better_recipe_first_and_list_real_differences_first() -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.parts.run import head
 from pages.parts.shared import titles
 from pages.parts.shared.safe import plain
-from research import compare
+from research.compare import forks
 from research.errors import ConfigError
 from research.events.view import RunView
 from research.store import RunRow
@@ -78,10 +78,10 @@ def refresh(bench: Workbench, column: Column) -> None:
         column.view.run, column.view.question, column.view.recipe = column.run, column.row.question, column.row.recipe
 
 
-def common(bench: Workbench, columns: list[Column]) -> compare.CommonRounds | None:
+def common(bench: Workbench, columns: list[Column]) -> forks.CommonRounds | None:
     """Return the rounds that forks of the same run share, computed once because they never change."""
     runs = tuple((column.run, column.row.created if column.row else 0.0) for column in columns)
-    kept: tuple[object, compare.CommonRounds | None] = st.session_state.get("compared-common", (None, None))
+    kept: tuple[object, forks.CommonRounds | None] = st.session_state.get("compared-common", (None, None))
     if kept[0] != runs:
-        kept = st.session_state["compared-common"] = runs, compare.common_rounds(bench.store, [run for run, _ in runs])
+        kept = st.session_state["compared-common"] = runs, forks.common_rounds(bench.store, [run for run, _ in runs])
     return kept[1]

@@ -15,7 +15,7 @@ from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import between, money
 from research import defaults
-from research.compare import MOST, compare
+from research.compare.starting import MOST, compare
 from research.errors import REFUSED, ConfigError
 from research.events.recipe import Recipe
 from research.store import RunRow

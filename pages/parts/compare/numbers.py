@@ -13,7 +13,7 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import rows_frame, tabular
 from pages.parts.shared.words import VERDICTS, count, lasted, money, times
-from research.compare import Figures, costs, figures, requests, sources
+from research.compare.numbers import Figures, costs, figures, requests, sources
 from research.compare.run_verdict import CLEAR, CLEAR_S, clearly_more
 from research.events.view import RunView
 from research.exports.charts import headline

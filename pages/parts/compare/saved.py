@@ -10,7 +10,7 @@ from pages.parts.shared import titles
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
-from research.compare import MOST, compare_saved
+from research.compare.starting import MOST, compare_saved
 from research.errors import REFUSED
 from research.store import RunRow
 from research.text import clip

@@ -14,8 +14,8 @@ from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.table import tabular
 from pages.parts.shared.words import ICONS, PHASES, agent_name, count, lasted, tool_title
-from research.compare import CommonRounds, Row, Step, align, identical, steps
-from research.compare.alignment import MOST
+from research.compare.alignment import MOST, Row, Step, align, identical, steps
+from research.compare.forks import CommonRounds
 from research.events.view import RunView
 from research.protocols.tagged import split_reasoning
 from research.text import clip

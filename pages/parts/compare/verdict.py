@@ -14,7 +14,8 @@ from pages.parts.shared.safe import plain
 from pages.parts.shared.words import lasted, money, percent
 from research._util.sentences import sentences
 from research.citations import without_marks
-from research.compare import Dispute, Verdict, differences, figures, verdict
+from research.compare.numbers import differences, figures
+from research.compare.run_verdict import Dispute, Verdict, verdict
 from research.events.view import RunView
 from research.exports.blocks import Heading, content, parse
 from research.exports.charts import headline

@@ -14,7 +14,8 @@ from pages.parts.run import downloads
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import when
-from research.compare import CommonRounds, differences
+from research.compare.forks import CommonRounds
+from research.compare.numbers import differences
 from research.errors import ConfigError
 from research.exports.comparison import markdown
 from research.store.saved import Comparison

@@ -11,9 +11,9 @@ import streamlit as st
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import count
-from research import compare
 from research.agent.inherited import EDITED
-from research.compare import Inherited
+from research.compare import forks
+from research.compare.forks import Inherited
 from research.errors import REFUSED, ConfigError
 from research.events.events import Edited, ReportEdited
 from research.events.rounds import CallView
@@ -91,7 +91,7 @@ def inherited(bench: Workbench, row: RunRow) -> Inherited | None:
         kept.clear()
     key = row.id, row.created
     if key not in kept:
-        kept[key] = compare.inherited(bench.store, row)
+        kept[key] = forks.inherited(bench.store, row)
     return kept[key]
 
 
@@ -115,7 +115,7 @@ def _fork(row: RunRow) -> bool:
 
 def _compare(bench: Workbench, run: str) -> None:
     try:
-        comparison = compare.compare_with_origin(bench, run)
+        comparison = forks.compare_with_origin(bench, run)
     except REFUSED as error:
         st.error(plain(spoken(error)), title=t("These runs can't be compared"))
         return

@@ -15,7 +15,7 @@ from research._util.said import say
 from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.search.library import storage
-from research.search.library.comparisons import REGIONS, address
+from research.search.library.comparisons import REGIONS, address, starts_with_figure
 from research.web.table import Cell, Column, Table
 
 FACTBOOK_URL = "library://factbook/"
@@ -157,7 +157,7 @@ def _read_factbook(connection: sqlite3.Connection) -> Table:
         for line in text.splitlines():
             label, colon, value = line.partition(": ")
             stated = amount(value[:_TEXT]) if colon and len(label) <= 120 else None
-            if stated is None or not _starts(value):
+            if stated is None or not starts_with_figure(value):
                 continue
             series = re.fullmatch(r"(.+?),? ((?:19|20)\d\d)", label)
             field, year = (series[1], int(series[2])) if series else (label, _year(value))
@@ -168,12 +168,6 @@ def _read_factbook(connection: sqlite3.Connection) -> Table:
                 found[country, field] = (country, region, territory, field, exact, stated.base, year, value[:_TEXT])
     rows = tuple(found.values())
     return Table(_FACTBOOK_COLUMNS, rows, tuple(range(1, len(rows) + 1)))
-
-
-def _starts(value: str) -> bool:
-    return value[:1] in "0123456789$€£-−" or value.startswith(
-        ("about ", "approximately ", "less than ", "over ", "up to ")
-    )
 
 
 def _year(value: str) -> int | None:

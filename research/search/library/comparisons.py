@@ -139,7 +139,7 @@ def _measures(countries: Sequence[Country]) -> dict[str, list[Entry]]:
                 match = None if _NOT_COMPARED.search(label) else _SERIES.fullmatch(label)
                 parsed[label] = (match["label"], match["year"] or "") if match else None
             series = parsed[label]
-            if series and (value[:1] in _STARTS or value.startswith(_HEDGES) or label.startswith(_NAMED)):
+            if series and (starts_with_figure(value) or label.startswith(_NAMED)):
                 stated.setdefault(series[0], {}).setdefault(country.name, []).append((country, series[1], value))
     found = {}
     for label, of in stated.items():
@@ -147,6 +147,11 @@ def _measures(countries: Sequence[Country]) -> dict[str, list[Entry]]:
             latest = (max(rows, key=lambda row: row[1]) for rows in of.values())
             found[label] = list(filter(None, (_entry(*row, named=label.startswith(_NAMED)) for row in latest)))
     return {label: entries for label, entries in found.items() if len(entries) >= FEWEST}
+
+
+def starts_with_figure(value: str) -> bool:
+    """Return whether a value begins with a figure, or with a word such as `about` before one."""
+    return value[:1] in _STARTS or value.startswith(_HEDGES)
 
 
 def _entry(country: Country, year: str, value: str, *, named: bool) -> Entry | None:

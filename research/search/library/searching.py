@@ -35,8 +35,6 @@ class Hit(Struct, frozen=True):
     """Cosine of the query and the document's nearest passage, from -1 to 1; None while vectors are missing."""
     words: int | None
     """Rank by words, from 1; None if the document contains none of them."""
-    meaning: int | None
-    """Rank by meaning, from 1; None if the document is not among the nearest."""
     collection: str = ""
     """Name of its collection."""
     heading: str = ""
@@ -72,13 +70,7 @@ def hits(
     for document, text in filter(None, chain.from_iterable(zip_longest(by_words, by_meaning))):
         passages.setdefault(document, []).append(text)
     by_both = ranking.fused(query, by_shelf, by_meaning)
-    ranks = [
-        {document: rank for rank, document in enumerate(dict.fromkeys(way), 1)}
-        for way in (
-            [each.document for each in ranking.fused(query, by_shelf, ())],
-            [document for document, _ in by_meaning],
-        )
-    ]
+    ranks = {each.document: rank for rank, each in enumerate(ranking.fused(query, by_shelf, ()), 1)}
 
     @cache
     def texts(document: Document) -> list[str]:
@@ -101,8 +93,7 @@ def hits(
                 notes=locators.told(document.notes.splitlines()),
             ),
             cosines.get(document.url),
-            ranks[0].get(document),
-            ranks[1].get(document),
+            ranks.get(document),
             collections.get(document.url, ""),
             _heading(texts(document), quotes[document]),
             modified.get(document.url, 0.0),

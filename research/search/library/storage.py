@@ -104,7 +104,8 @@ def store(
     connection: sqlite3.Connection, collection: int, document: Document, mtime: int, digest: str, *, new: bool = False
 ) -> None:
     """Write a document, replacing the one with its url; `new` says that there is none, which saves the look-up."""
-    document = _bounded(document)
+    # The title and the names are indexed with every passage: long ones would grow the index by their square.
+    document = replace(document, title=clip(document.title, TITLE), names=document.names[-NAMES:])
     if not new:
         delete(connection, [document.url])
     row = connection.execute(
@@ -146,11 +147,6 @@ def unpacked(head: bytes, rows: bytes | None = None) -> Table:
         zlib.decompress(rows), type=tuple[tuple[int, ...], tuple[tuple[Cell, ...], ...]]
     )
     return replace(table, numbers=numbers, rows=cells)
-
-
-def _bounded(document: Document) -> Document:
-    """Cut text that is indexed with every passage: a long title would grow the index by its square."""
-    return replace(document, title=clip(document.title, TITLE), names=document.names[-NAMES:])
 
 
 def located(connection: sqlite3.Connection, url: str, quote: str) -> str:

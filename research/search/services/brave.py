@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from research.config.settings import Settings
 from research.plugins import searcher
@@ -46,9 +47,9 @@ class Brave(web.Service):
     """Brave's own index of the web."""
 
     def fetch(self, request: web.SearchRequest) -> Iterable[Passage | None]:
-        short = web.with_site(web.shortened(request, _WORDS - 1), 400)
+        short = " ".join(request.query.split()[: _WORDS - 1])
         params: dict[str, str | int] = {
-            "q": short,
+            "q": web.with_site(replace(request, query=short), 400),
             "count": min(request.limit, 20),
             "text_decorations": "false",
             "result_filter": "web",
