@@ -124,6 +124,22 @@ def test_the_example_on_own_documents_asks_for_a_real_column_and_is_answered(
         assert "**East**" in fold(bench.engine.start(asked, recipe, here=True).events()).report
 
 
+def test_the_example_on_own_documents_asks_about_groups_and_never_about_ids(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own").mkdir()
+    rows = [f"S{1000 + n},{3000 + n},{area},{n}" for n, area in enumerate(["North", "South", "East"] * 3)]
+    table = "\n".join(["order_id,Invoice no,Sales_area,unit_price", *rows])
+    (tmp_path / "own" / "orders.csv").write_text(table, encoding="utf-8")
+    bench = opened(home)
+    bench.library.add_folder(tmp_path / "own")
+    press(visit(home), "your own documents")
+    question = opened(home).store.runs()[0].question
+    assert question == "Which sales area has the highest unit price?"
+    recipe = bench.recipe(search=("folders",), folders=bench.folders())
+    assert "**East**" in fold(bench.engine.start(question, recipe, here=True).events()).report
+
+
 def test_without_tables_of_ones_own_the_example_opens_the_library(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert "example-own" not in [button.key for button in app.button]
