@@ -17,6 +17,7 @@ from research.search.library import uploads
 from research.search.library.documents import Library
 from research.search.library.listings import CollectionInfo
 from research.workbench.workbench import Workbench
+from tests.desk import workbook
 
 Visit = Callable[..., AppTest]
 
@@ -300,6 +301,20 @@ def test_a_collection_counts_all_its_documents_while_their_meaning_is_indexed(
     (progress,) = row.get("progress")
     assert "Search by meaning is being prepared: 0 of 1 passages (0%)" in progress.proto.text
     assert any(each.label == "List documents" for each in row.button)
+
+
+def test_a_workbook_is_read_with_the_name_of_each_sheet_above_it(visit: Visit, home: Path, papers: Path) -> None:
+    sheets = {
+        name: [["Team", "Cost"], *([f"{name} {n}", n] for n in range(1, 40))] for name in ("Budget 2025", "Projects")
+    }
+    (papers / "plan.xlsx").write_bytes(workbook(sheets))
+    bench = Workbench(load(home=home))
+    bench.library.add_folder(papers)
+    (plan,) = bench.library.documents(str(papers), "plan")
+    bench.library.close()
+    drawn = visit(home, "library", doc=plan.url).get_by_key("document").markdown[0].value
+    heads = [line for line in drawn.splitlines() if line.startswith(("#", "Table of"))]
+    assert heads == ["## Budget 2025", "Table of 39 rows", "## Projects", "Table of 39 rows"]
 
 
 def test_a_collection_lists_its_files_with_kind_passages_and_time(visit: Visit, home: Path, papers: Path) -> None:
