@@ -91,11 +91,13 @@ def _list(library: Library, info: CollectionInfo) -> None:
         st.caption(t("No title contains {words}.", words=f"“{plain(wanted)}”") if wanted else t("No documents here."))
         return
     key = f"library-documents-{info.name}-{wanted}-{number}"
-    columns: dict[str, list[str] | list[int]] = {"Document": [each.title for each in shown]}
+    columns: dict[str, list[str] | list[int]] = {}
+    if info.name not in (PAGES, FACTBOOK):
+        columns["Kind"] = [collections.kind(each.url) for each in shown]  # first, to be seen on a phone
+    columns["Document"] = [each.title for each in shown]
     if info.name == PAGES:
         columns["Address"] = [each.url for each in shown]
     elif info.name != FACTBOOK:
-        columns["Kind"] = [collections.kind(each.url) for each in shown]
         columns["File"] = [unquote(each.url).split("/", 3)[-1] for each in shown]
     columns["Passages"] = [each.passages for each in shown]
     columns["Characters"] = [each.characters for each in shown]
@@ -104,14 +106,14 @@ def _list(library: Library, info: CollectionInfo) -> None:
     st.dataframe(
         frame(columns),
         column_config={
-            "Document": st.column_config.TextColumn(t("Document"), width="medium" if "Kind" in columns else "large"),
+            "Document": st.column_config.TextColumn(t("Document"), width="large"),
             "Address": st.column_config.TextColumn(t("Address"), width="large"),
-            "File": st.column_config.TextColumn(t("File"), width="medium"),
-            "Kind": st.column_config.TextColumn(t("Kind"), width="small"),
-            "Passages": st.column_config.NumberColumn(t("Passages"), format="localized", width="small"),
-            "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),
+            "File": st.column_config.TextColumn(t("File"), width=280),
+            "Kind": st.column_config.TextColumn(t("Kind"), width=60),
+            "Passages": st.column_config.NumberColumn(t("Passages"), format="localized", width=95),
+            "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width=95),
             "Changed": st.column_config.TextColumn(
-                t("Last read") if info.name == PAGES else t("Last changed"), width="medium"
+                t("Last read") if info.name == PAGES else t("Last changed"), width=150
             ),
         },
         hide_index=True,
