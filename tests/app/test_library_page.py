@@ -59,9 +59,21 @@ def test_a_collection_is_filtered_by_title(visit: Visit, home: Path) -> None:
     app = visit(home, "library", collection="factbook", title="econ")
     assert not app.exception
     assert app.dataframe[0].value["Document"].tolist() == ["France · Economy"]
-    assert app.text_input(key="library-title").value == "econ"
-    app.text_input(key="library-title").set_value("no such title").run()
-    assert "No title contains" in texts(app)
+    press(app, "All documents")
+    assert "title" not in app.query_params and len(app.dataframe[0].value) > 1
+    assert "No title contains" in texts(visit(home, "library", collection="factbook", title="no such title"))
+
+
+def test_a_collection_has_one_search_box_below_its_title(visit: Visit, home: Path) -> None:
+    app = visit(home, "library", collection="factbook")
+    drawn = [each for each in app.main if each.type in ("title", "text_input")]
+    assert [each.type for each in drawn] == ["title", "text_input"]
+    (box,) = app.text_input
+    assert box.placeholder == "Search CIA World Factbook"
+    box.set_value("capital of France").run()
+    assert app.title[0].value == "CIA World Factbook" and not app.dataframe
+    press(app, "Back to CIA World Factbook")
+    assert app.dataframe and not app.text_input[0].value
 
 
 def test_an_unknown_collection_shows_an_error(visit: Visit, home: Path) -> None:
