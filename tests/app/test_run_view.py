@@ -600,6 +600,18 @@ def test_a_quote_stands_once_with_its_source_and_not_in_the_report_too(visit: Vi
     assert len(quotes) == len(set(quotes)) == 2
 
 
+def test_a_source_that_an_answer_only_quotes_has_the_passage_on_its_card(visit: Visit, home: Path) -> None:
+    quote = "Employees may work from home up to two days a week."
+    handbook = Source(3, "library://notes/handbook.docx", "Employee Handbook", quote)
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    run.add([ToolFinished(observation=Observation("main-2-1", "search", quote, sources=(handbook,)))])
+    report = f"Employee Handbook: “{quote}” [3]"
+    run.finish(report, check(report, [handbook]))
+    card = visit(home, run=LONG).get_by_key("source-card-1")
+    assert [each.value for each in card.markdown if each.value.startswith("> ")] == [f"> {quote}"]
+
+
 def test_the_winner_of_a_comparison_is_shown_with_its_figure() -> None:
     rates = ((1, "Spain", "11.4%"), (2, "Italy", "6.8%"))
     sources = [
