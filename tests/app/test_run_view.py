@@ -16,6 +16,7 @@ import research
 from pages.parts.run import head, naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
+from pages.parts.runs.table import CELL
 from pages.parts.shared import language
 from pages.parts.shared.safe import plain
 from research.citations import check
@@ -425,7 +426,7 @@ def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answer
     earlier = clip(EXAMPLE_QUESTION, 80)
     assert f"Follow-up to: {plain(earlier)}" in [link.label for link in app.page_link]
     listed = visit(answered, "runs").dataframe[0].value["Question"].tolist()
-    assert clip(f"↳ And of Spain? (after “{earlier}”)", 64) in listed
+    assert clip(f"↳ And of Spain? (after “{earlier}”)", CELL) in listed
     waited(bench(answered).store, following)
     assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 
