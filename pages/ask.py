@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.run import choices, form, presets, share, view, welcome
+from pages.parts.run import choices, form, presets, share, tool_chips, view, welcome
 from pages.parts.run import question as question_box
 from pages.parts.shared import component, home, models, offers, private
 from pages.parts.shared.language import spoken, t
 from pages.parts.shared.safe import plain
-from research import defaults
 from research.errors import REFUSED
 from research.workbench.leaving import MustChoose
 
@@ -75,7 +74,7 @@ with sheet:
             presets.own(bench)
         chosen = form.options(bench, sources, plan)
     presets.keep_current(chosen)
-    arguments = {**chosen, "tools": defaults.unless_default(chosen["tools"])}
+    arguments = {**chosen, "tools": tool_chips.for_recipe(chosen["tools"])}
     welcome.recent(bench)
 
 missing, tried = "", st.session_state.pop(welcome.TRIED, False)
@@ -92,7 +91,7 @@ except REFUSED as error:
         kept_here = isinstance(error, MustChoose) and bool(error.said)
         models.instead(bench, chosen["model"] or bench.settings.model, near=kept_here)
 else:
-    recipe_line.caption(choices.line(recipe, chosen["tools"]))
+    recipe_line.caption(choices.line(recipe))
     if missing := choices.lacking(recipe, chosen["mcp"]):
         with below if started else sources:
             form.wrong(missing)

@@ -18,8 +18,9 @@ if url:
     st.stop()
 
 query = st.query_params.get("q", "")
-if query or not collection:
-    st.title(t("Library"), anchor=False)
+head = st.container(gap="small")
+if not collection:
+    head.title(t("Library"), anchor=False)
 place = t("Search {name}", name=collections.title(collection)) if collection else t("Search the library")
 box = address.shows("library-q", query)
 st.text_input(
@@ -35,13 +36,15 @@ messages = st.container(gap="xsmall")
 bench = home.bench()
 with messages:
     collections.refresh(bench)
-if query:
-    if collection:
-        back = t("Back to {name}", name=plain(collections.title(collection)))
-        address.link(back, "library-back", ":material/arrow_back:", q="")
-    search.draw(bench, query, collection)
-elif collection:
-    browse.draw(bench, collection)
+if collection:
+    with head:
+        info = browse.head(bench, collection, searching=bool(query))
+    if query:
+        search.draw(bench, query, collection)
+    elif info:
+        browse.draw(bench, info)
+elif query:
+    search.draw(bench, query, "")
 else:
     above = st.container()
     st.subheader(t("Add documents"), anchor=False)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from research._util.egress import Sent
 from research._util.http import is_loopback
 from research._util.retold import retold, said_lines
-from research.citations import shelf
+from research.citations import cited, shelf
 from research.citations.marks import SYMBOLS
 from research.citations.reasons import told
 from research.events.events import Edited, ReportEdited
@@ -87,7 +87,7 @@ class Reference(Struct, frozen=True):
     verdict: str
     """How many statements that cite it are supported, with a sign, and whether it is from memory; may be empty."""
     doubts: tuple[str, ...]
-    """One line for each statement it does not fully support, with the reason."""
+    """One line for each statement it does not fully support, with the reason; one that another reference has is left out."""
     notes: str = ""
     """What was left out of it, and the date of a copy; empty if there is nothing to say."""
 
@@ -155,7 +155,7 @@ def compose(view: RunView, longest: int) -> Document:
     if view.short:
         label = f"{say('Answer:')} ".replace("： ", "：")  # a Chinese colon brings its own space
         body = (Paragraph((Span(label, bold=True), Span(visible(headline(view))))), *body)
-    cited = references(view, say)
+    listed = references(view, say)
     return Document(
         say,
         title,
@@ -164,10 +164,10 @@ def compose(view: RunView, longest: int) -> Document:
         body,
         left,
         tuple(_drawn(chart, say) for chart in charts(view)),
-        cited,
+        listed,
         checked(view, say, UNSOURCED),
         *plots(view.images, say),
-        frozenset(each.n for each in cited),
+        frozenset(each.n for each in listed),
     )
 
 
@@ -274,37 +274,63 @@ def _outcome(view: RunView, say: Words) -> str:
 
 
 def references(view: RunView, say: Words) -> tuple[Reference, ...]:
-    """Return the cited sources in the order of their numbers in the report."""
-    citations: dict[int, list[Citation]] = {}
+    """Return the sources that the file cites, in the order of their numbers in the report.
+
+    Those that only its quotes cite, which the file leaves out, come only if there are no others.
+    """
+    drawn = {*cited(without_quotes(view)), *(point.n for chart in charts(view) for point in chart.points)}
+    shown = [source for source in view.cited_sources if source.n in drawn] or view.cited_sources
+    own: dict[int, list[Citation]] = {source.n: [] for source in shown}
     read = stated(view)
     for each in view.citations:
-        if each.claim in read:
-            citations.setdefault(each.n, []).append(each)
-    answered = view.outcome != "no_evidence"
+        if each.n in own and each.claim in read:
+            own[each.n].append(each)
+    answered, doubts = view.outcome != "no_evidence", _doubts(own, say)
     return tuple(
-        _reference(source, quotes(view, source.n), citations.get(source.n, []), say, answered)
-        for source in view.cited_sources
+        _reference(source, quotes(view, source.n), own[source.n], say, answered, doubts.get(source.n, ()))
+        for source in shown
     )
 
 
 def _reference(
-    source: Source, quoted: list[tuple[str, str]], own: list[Citation], say: Words, answered: bool
+    source: Source,
+    quoted: list[tuple[str, str]],
+    own: list[Citation],
+    say: Words,
+    answered: bool,
+    doubts: Sequence[str],
 ) -> Reference:
     """Return a source with the verdicts on its own citations."""
-    doubtful = [citation for citation in own if citation.status not in HOLDS]
     verdict = _counted(Counter(citation.status for citation in own), say) if answered else ""
     if source.memory:
         verdict = " · ".join(filter(None, [say("from memory"), verdict]))
     said = (("\n".join(said_lines(text, say.language)), place) for text, place in quoted)
     text = "\n".join(f"{text} ({place})" if place else text for text, place in said)
     lines = tuple(visible(line) for line in text.splitlines())
-    doubts = tuple(_doubt(citation, say) for citation in doubtful)
     title = shelf.written(source.title, source.addresses, say.language)
     # addresses of library and memory lead nowhere outside the workbench
     outside = (url for url in source.addresses if not url.startswith((LIBRARY, MEMORY)))
     addresses = tuple(" ".join(visible(url).split()) for url in outside)
     notes = say("Of this source: {notes}", notes="; ".join(retold(note, say.language) for note in source.notes))
-    return Reference(source.n, _line(title), addresses, lines, verdict, doubts, visible(notes) if source.notes else "")
+    notes = visible(notes) if source.notes else ""
+    return Reference(source.n, _line(title), addresses, lines, verdict, tuple(doubts), notes)
+
+
+def _doubts(citations: Mapping[int, Sequence[Citation]], say: Words) -> dict[int, list[str]]:
+    """Return what is said of statements that their sources do not fully support, by source.
+
+    What concerns several sources is said once, at the first, with the numbers of all.
+    """
+    numbers: dict[str, dict[int, None]] = {}
+    for n, own in citations.items():
+        for each in own:
+            if each.status not in HOLDS:
+                numbers.setdefault(_doubt(each, say), {})[n] = None
+    found: dict[int, list[str]] = {}
+    for text, places in numbers.items():
+        first, *others = places
+        found.setdefault(first, []).append(f"[{', '.join(map(str, places))}] {text}" if others else text)
+    return found
 
 
 def _counted(statuses: Mapping[Verdict, int], say: Words) -> str:

@@ -174,9 +174,10 @@ class _Writer(Sheet):
 
     def _high(self, each: Reference) -> float:
         """Return the height of the part of a reference kept on one page: all, or the start of a long one."""
-        small = [line for line in (each.verdict, each.notes, *each.doubts) if line]
+        small = [line for line in (each.verdict, each.notes) if line]
         parts: list[tuple[Sequence[Span], float]] = [((Span(each.title, bold=True), *each.address_spans), self.size)]
         parts += [((Span("\n".join(each.quote)),), self.size), *(((Span(line),), SMALL) for line in small)]
+        parts += [((Span(doubt),), self.size) for doubt in each.doubts]
         heights = (
             sum(self.line_height(size) for _ in self.lines(spans, self.width - _INDENT, size)) for spans, size in parts
         )

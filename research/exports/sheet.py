@@ -98,11 +98,12 @@ class Sheet:
         self.space(0.9)
 
     def spans(self, spans: Sequence[Span], size: float = 0.0) -> None:
-        """Draw a paragraph."""
+        """Draw a paragraph; neither its first nor its last line is alone on a page."""
         size = size or self.size
         backwards = runs_backwards("".join(span.text for span in spans))
-        for line in self.lines(spans, self.width, size):
-            self.need(self.line_height(size))
+        lines = list(self.lines(spans, self.width, size))
+        for place, line in enumerate(lines):
+            self.need(self.line_height(size) * (2 if place in (0, len(lines) - 2) and len(lines) > 1 else 1))
             room = self.width - sum(wide for _, wide in line) if backwards else 0.0
             self.put(line, self.left + room, size, backwards=backwards)
 

@@ -124,6 +124,22 @@ def test_the_example_on_own_documents_asks_for_a_real_column_and_is_answered(
         assert "**East**" in fold(bench.engine.start(asked, recipe, here=True).events()).report
 
 
+def test_the_example_on_own_documents_asks_about_groups_and_never_about_ids(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "own").mkdir()
+    rows = [f"S{1000 + n},{3000 + n},{area},{n}" for n, area in enumerate(["North", "South", "East"] * 3)]
+    table = "\n".join(["order_id,Invoice no,Sales_area,unit_price", *rows])
+    (tmp_path / "own" / "orders.csv").write_text(table, encoding="utf-8")
+    bench = opened(home)
+    bench.library.add_folder(tmp_path / "own")
+    press(visit(home), "your own documents")
+    question = opened(home).store.runs()[0].question
+    assert question == "Which sales area has the highest unit price?"
+    recipe = bench.recipe(search=("folders",), folders=bench.folders())
+    assert "**East**" in fold(bench.engine.start(question, recipe, here=True).events()).report
+
+
 def test_without_tables_of_ones_own_the_example_opens_the_library(visit: Visit, home: Path) -> None:
     app = visit(home)
     assert "example-own" not in [button.key for button in app.button]
@@ -414,6 +430,32 @@ def test_the_tools_of_a_preset_apply_on_compare_too(visit: Visit, home: Path) ->
     app.button_group(key=key(app, "tools")).set_value(["search"]).run()
     app.switch_page("pages/ask.py").run()
     assert app.button_group(key=key(app, "tools")).value == ["search"]
+
+
+def test_the_chip_that_queries_tables_is_chosen_as_long_as_a_source_has_tables(
+    visit: Visit, home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "sales.csv").write_text("Region,Units\nNorth,5\nSouth,7\nEast,9\n", encoding="utf-8")
+    usual = ["search", "visit", "python"]
+    assert visit(home).button_group(key="tools").value == usual
+    opened(home).library.add_folder(folder)
+    app = visit(home)
+    assert app.button_group(key="tools").value == [*usual, "query"]
+    assert "tools: Search, Read a page, Calculate, Query tables · " in texts(app)
+    sources = app.button_group(key="sources").value
+    app.button_group(key="sources").set_value(["factbook"]).run()
+    assert app.button_group(key="tools").value == usual and "Query tables" not in texts(app)
+    app.button_group(key="sources").set_value(sources).run()
+    app.switch_page("pages/compare.py").run()
+    assert app.button_group(key=key(app, "tools")).value == [*usual, "query"]
+    app.button_group(key=key(app, "tools")).set_value(usual).run()
+    app.switch_page("pages/ask.py").run()
+    assert app.button_group(key=key(app, "tools")).value == usual, "the user's choice stays"
+    app.text_area(key="question").set_value("Which region has the most units?")
+    press(app, "Start")
+    assert opened(home).store.runs()[0].recipe.tools == ("search", "visit", "python")
 
 
 def test_the_library_is_searched_and_a_chip_takes_a_collection_away(visit: Visit, home: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -16,11 +17,12 @@ from research.compare.numbers import figures
 from research.compare.starting import compare, compare_saved
 from research.config.settings import load
 from research.events.recipe import Budget, Recipe
-from research.events.view import RunView
+from research.events.view import RunView, fold
 from research.store.saved import Opinion
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 from tests.app.conftest import key
+from tests.app.test_pages import report_text, reports
 from tests.workers import LONG_S
 
 RUN = "261121-120000-abcd"
@@ -370,6 +372,23 @@ def test_running_runs_show_their_progress_and_can_be_stopped(visit: Visit, answe
     assert texts(app).count("Vote") == 0
     press(app, "Stop all")
     assert Workbench(load(home=answered)).store.requests([OTHER]) == {OTHER: "stop"}
+
+
+def test_a_report_at_work_says_in_words_what_was_tried(visit: Visit, answered: Path) -> None:
+    bench = Workbench(load(home=answered))
+    saved(answered, OTHER, bench.recipe(framework="iter_research", context="evolving", tools=("search", "python")))
+    events = bench.store.events(OTHER)
+    tried = (n for n in range(len(events)) if '"code": "' in fold(events[:n]).report)
+    last = events[next(tried) - 1].seq
+    key = compare_saved(bench, [RUN, OTHER]).id
+    with closing(sqlite3.connect(answered / "workbench.sqlite")) as connection, connection:
+        connection.execute(
+            "UPDATE runs SET status = 'running', outcome = NULL, beat = beat + 3600 WHERE id = ?", (OTHER,)
+        )
+        connection.execute("DELETE FROM events WHERE run = ? AND seq > ?", (OTHER, last))
+    said = report_text(reports(visit(answered, "compare", id=key))[-1])
+    assert "Search: " in said and "Calculate → " in said, said
+    assert "{" not in re.sub(r"\{\d+\}", "", said), "marks only, and no JSON"
 
 
 def test_hostile_text_is_escaped(visit: Visit, answered: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from research.search.library import uploads
 from research.search.library.documents import Library
 from research.search.library.listings import CollectionInfo
 from research.workbench.workbench import Workbench
+from tests.desk import workbook
 
 Visit = Callable[..., AppTest]
 
@@ -58,9 +59,21 @@ def test_a_collection_is_filtered_by_title(visit: Visit, home: Path) -> None:
     app = visit(home, "library", collection="factbook", title="econ")
     assert not app.exception
     assert app.dataframe[0].value["Document"].tolist() == ["France · Economy"]
-    assert app.text_input(key="library-title").value == "econ"
-    app.text_input(key="library-title").set_value("no such title").run()
-    assert "No title contains" in texts(app)
+    press(app, "All documents")
+    assert "title" not in app.query_params and len(app.dataframe[0].value) > 1
+    assert "No title contains" in texts(visit(home, "library", collection="factbook", title="no such title"))
+
+
+def test_a_collection_has_one_search_box_below_its_title(visit: Visit, home: Path) -> None:
+    app = visit(home, "library", collection="factbook")
+    drawn = [each for each in app.main if each.type in ("title", "text_input")]
+    assert [each.type for each in drawn] == ["title", "text_input"]
+    (box,) = app.text_input
+    assert box.placeholder == "Search CIA World Factbook"
+    box.set_value("capital of France").run()
+    assert app.title[0].value == "CIA World Factbook" and not app.dataframe
+    press(app, "Back to CIA World Factbook")
+    assert app.dataframe and not app.text_input[0].value
 
 
 def test_an_unknown_collection_shows_an_error(visit: Visit, home: Path) -> None:
@@ -300,6 +313,20 @@ def test_a_collection_counts_all_its_documents_while_their_meaning_is_indexed(
     (progress,) = row.get("progress")
     assert "Search by meaning is being prepared: 0 of 1 passages (0%)" in progress.proto.text
     assert any(each.label == "List documents" for each in row.button)
+
+
+def test_a_workbook_is_read_with_the_name_of_each_sheet_above_it(visit: Visit, home: Path, papers: Path) -> None:
+    sheets = {
+        name: [["Team", "Cost"], *([f"{name} {n}", n] for n in range(1, 40))] for name in ("Budget 2025", "Projects")
+    }
+    (papers / "plan.xlsx").write_bytes(workbook(sheets))
+    bench = Workbench(load(home=home))
+    bench.library.add_folder(papers)
+    (plan,) = bench.library.documents(str(papers), "plan")
+    bench.library.close()
+    drawn = visit(home, "library", doc=plan.url).get_by_key("document").markdown[0].value
+    heads = [line for line in drawn.splitlines() if line.startswith(("#", "Table of"))]
+    assert heads == ["## Budget 2025", "Table of 39 rows", "## Projects", "Table of 39 rows"]
 
 
 def test_a_collection_lists_its_files_with_kind_passages_and_time(visit: Visit, home: Path, papers: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.parts.runs.table import CELL
 from pages.parts.shared import home as open_home
 from research.config.settings import load
 from research.engine.reclaim import MAX_RECLAIMS
@@ -259,7 +260,7 @@ def test_runs_without_any_run_links_to_the_first_question(visit: Visit, home: Pa
 def test_runs_lists_and_searches(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     table = app.dataframe[0].value
-    assert table["Question"].tolist() == [clip(EXAMPLE_QUESTION, 64)]
+    assert table["Question"].tolist() == [clip(EXAMPLE_QUESTION, CELL)]
     assert table["Outcome"].tolist() == ["✓ Answered"]
     app.text_input[0].set_value("chess").run()
     assert not app.dataframe

@@ -16,6 +16,7 @@ import research
 from pages.parts.run import head, naming
 from pages.parts.run.agents import Child, children, spans
 from pages.parts.run.meter import omitted
+from pages.parts.runs.table import CELL
 from pages.parts.shared import language
 from pages.parts.shared.safe import plain
 from research.citations import check
@@ -425,7 +426,7 @@ def test_a_follow_up_question_opens_the_run_that_answers_it(visit: Visit, answer
     earlier = clip(EXAMPLE_QUESTION, 80)
     assert f"Follow-up to: {plain(earlier)}" in [link.label for link in app.page_link]
     listed = visit(answered, "runs").dataframe[0].value["Question"].tolist()
-    assert clip(f"↳ And of Spain? (after “{earlier}”)", 64) in listed
+    assert clip(f"↳ And of Spain? (after “{earlier}”)", CELL) in listed
     waited(bench(answered).store, following)
     assert any(link.label.startswith("Follow-up: And of Spain") for link in visit(answered, run=RUN).page_link)
 
@@ -598,6 +599,18 @@ def test_a_quote_stands_once_with_its_source_and_not_in_the_report_too(visit: Vi
     assert "Evidence" not in report_text(report)
     quotes = [each.value for each in app.get_by_key("source-card-1").markdown if each.value.startswith("> ")]
     assert len(quotes) == len(set(quotes)) == 2
+
+
+def test_a_source_that_an_answer_only_quotes_has_the_passage_on_its_card(visit: Visit, home: Path) -> None:
+    quote = "Employees may work from home up to two days a week."
+    handbook = Source(3, "library://notes/handbook.docx", "Employee Handbook", quote)
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    run.add([ToolFinished(observation=Observation("main-2-1", "search", quote, sources=(handbook,)))])
+    report = f"Employee Handbook: “{quote}” [3]"
+    run.finish(report, check(report, [handbook]))
+    card = visit(home, run=LONG).get_by_key("source-card-1")
+    assert [each.value for each in card.markdown if each.value.startswith("> ")] == [f"> {quote}"]
 
 
 def test_the_winner_of_a_comparison_is_shown_with_its_figure() -> None:

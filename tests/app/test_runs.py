@@ -17,6 +17,8 @@ from pages.parts.runs import table
 from pages.parts.shared import titles
 from research.config.settings import load
 from research.events.recipe import Recipe
+from research.events.view import fold
+from research.exports.charts import headline
 from research.store import Origin, RunRow
 from research.store.sqlite import SqliteStore
 from research.text import clip
@@ -70,7 +72,7 @@ def test_filters_can_come_from_the_url(visit: Visit, two: Path) -> None:
     assert len(questions(visit(two, "runs"))) == 2
     for name, value in {"framework": "rewoo", "context": "window", "model": "scripted:x", "tag": "moon"}.items():
         assert questions(visit(two, "runs", **{name: value})) == ["↳ How many? (rerun)"]
-    assert questions(visit(two, "runs", q="france")) == [clip(EXAMPLE_QUESTION, 64)]
+    assert questions(visit(two, "runs", q="france")) == [clip(EXAMPLE_QUESTION, table.CELL)]
     found = visit(two, "runs", q="france").dataframe[0].value
     assert "France" in found["Found"].tolist()[0], "it shows where the word was found"
     assert list(found)[-1] == "Found", "a search moves no other column"
@@ -130,7 +132,7 @@ def test_runs_of_evaluations_are_hidden_unless_asked_for(visit: Visit, two: Path
     store.tag(OTHER, ["eval:nightly"])
     store.close()
     app = visit(two, "runs")
-    assert questions(app) == [clip(EXAMPLE_QUESTION, 64)]
+    assert questions(app) == [clip(EXAMPLE_QUESTION, table.CELL)]
     assert len(questions(press(app, "Show the runs of evaluations"))) == 2
     assert app.query_params["evaluations"] == "1"
     assert questions(visit(two, "runs", tag="eval:nightly")) == ["↳ How many? (rerun)"]
@@ -147,10 +149,29 @@ def test_runs_are_grouped_by_question_with_their_state_in_words(visit: Visit, an
     store.close()
     app = visit(answered, "runs")
     assert "runs of the same question stand together" in texts(app)
-    table = app.dataframe[0].value
-    assert table["Question"].tolist() == [clip(EXAMPLE_QUESTION, 64)] * 2 + ["Another question?"]
-    assert table["Outcome"].tolist() == ["● Running", "✓ Answered", "● Running"]
-    assert table["When"].tolist()[0] == "just now"
+    listed = app.dataframe[0].value
+    assert listed["Question"].tolist() == [clip(EXAMPLE_QUESTION, table.CELL)] * 2 + ["Another question?"]
+    assert listed["Outcome"].tolist() == ["● Running", "✓ Answered", "● Running"]
+    assert listed["When"].tolist()[0] == "just now"
+
+
+def test_the_list_says_what_each_run_answers(visit: Visit, answered: Path) -> None:
+    store = store_of(answered)
+    for number, (outcome, report) in enumerate(
+        (
+            ("answered", "Handbook: “Two days a week.” [1]\n\nQuoted word for word."),
+            ("no_evidence", "Nothing was found."),
+        )
+    ):
+        run = LongRun(store, f"261121-12000{number + 1}-abcd")
+        run.rounds(2)
+        run.add([msgspec.structs.replace(ending(2, report), outcome=outcome, answer=report)])
+    short = headline(fold(store.events(RUN)))
+    store.close()
+    app = visit(answered, "runs")
+    assert app.dataframe[0].value["Answer"].tolist() == ["", "“Two days a week.”", clip(short, table.ANSWER)]
+    links = {each.key: each.label for each in app.button if each.key and each.key.startswith("runs-link-")}
+    assert "“Two days a week.” · " in links["runs-link-261121-120001-abcd"]
 
 
 def test_a_run_took_as_long_as_it_worked_not_as_long_as_it_waited(visit: Visit, home: Path) -> None:
@@ -201,7 +222,7 @@ def test_a_deletion_can_be_undone(visit: Visit, two: Path) -> None:
 
 def test_an_open_run_can_be_deleted(visit: Visit, two: Path) -> None:
     app = press(visit(two, "runs", run=OTHER), "Delete")
-    assert questions(app) == [clip(EXAMPLE_QUESTION, 64)]
+    assert questions(app) == [clip(EXAMPLE_QUESTION, table.CELL)]
     assert "run" not in app.query_params
 
 
@@ -211,7 +232,7 @@ def test_a_running_run_is_not_deleted(visit: Visit, answered: Path) -> None:
     app = visit(answered, "runs")
     assert any(":primary[●] Round 3" in element.value for element in app.markdown)
     app = press(select(app, [0]), "Delete")
-    assert questions(app) == [clip(EXAMPLE_QUESTION, 64)]
+    assert questions(app) == [clip(EXAMPLE_QUESTION, table.CELL)]
     assert "were not deleted" in app.toast[0].value
 
 

@@ -621,6 +621,16 @@ def test_a_reference_is_not_torn_by_the_end_of_a_page() -> None:
         assert any("References" in page and "Line 5 of the quote." in page for page in pages), lines
 
 
+def test_the_last_line_of_a_paragraph_is_not_alone_on_a_page() -> None:
+    words = " ".join(f"word{n}" for n in range(16))
+    for lines in range(30, 38):
+        view = run_of(source(1, "France"), report="\n\n".join([*["France grew [1]."] * lines, words]))
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(pdf(view))).pages]
+        assert len({place for place, page in enumerate(pages) for n in (0, 15) if f"word{n} " in f"{page} "}) == 1, (
+            lines
+        )
+
+
 PARTS = """# Kenya
 
 ## Its capital
@@ -650,6 +660,23 @@ def test_the_quotes_of_each_part_stand_with_their_sources_only(form: str) -> Non
     assert "Evidence" not in shown and "Conclusion" not in shown
     assert shown.count("Capital, name: Nairobi") == 1
     assert "Its population" in shown
+
+
+@pytest.mark.parametrize("form", ["md", "html", "docx", "pdf"])
+def test_what_is_said_of_a_statement_stands_once_and_only_what_is_cited_is_listed(form: str) -> None:
+    said = "Three countries are large."
+    report = f"{said} [1] [2] [3]\n\n### Evidence\n\n- Fourth: “The quote of 4.” [4]\n"
+    doubtful = tuple(
+        Citation(n, said, "unverified", reason="rules can't decide this, and no model has checked it")
+        for n in (1, 2, 3)
+    )
+    view = run_of(*(source(n, f"Title {n}") for n in (1, 2, 3, 4)), report=report, citations=doubtful)
+    made = FORMATS[form].make(view, ())
+    text = {"docx": docx_text, "pdf": pdf_text}[form](made) if form in ("docx", "pdf") else made.decode()
+    text = text.replace("\\[", "[").replace("\\]", "]")
+    assert text.count("rules can't decide this") + text.count("rules can&#x27;t decide this") == 1
+    assert "[1, 2, 3] not verified" in " ".join(text.split())
+    assert "Title 3" in text and "Title 4" not in text
 
 
 def test_citations_are_counted_as_they_are_read() -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from msgspec import Struct
 
 from pages.parts.compare import saved
-from pages.parts.run import choices, form, memory_choices, shelf
+from pages.parts.run import choices, form, memory_choices, shelf, tool_chips
 from pages.parts.run import recipe as compare_recipe
 from pages.parts.shared import form_state, home, models, private, titles
 from pages.parts.shared.language import spoken, t
@@ -160,19 +160,9 @@ def _shared_settings(bench: Workbench, beside: RunRow | None) -> dict[str, Any]:
             memory = memory_choices.draw()
         with right:
             # The same keys as on Ask, so that choices made there apply here too.
-            tools_key = form_state.key("tools")
-            st.session_state.setdefault(tools_key, list(defaults.TOOLS))
-            tools = st.pills(
-                t("Tools"),
-                bench.tools(),
-                selection_mode="multi",
-                key=tools_key,
-                format_func=choices.tool,
-                persist_state="session",
-                wrap=True,
-            )
+            tools = tool_chips.pick(bench)
             sources = shelf.pick(bench, "compare")
-    return {"budget": budget, "tools": defaults.unless_default(tools), **sources, **memory}
+    return {"budget": budget, "tools": tool_chips.for_recipe(tools), **sources, **memory}
 
 
 def _built(bench: Workbench, chosen: list[dict[str, Any]], shared: dict[str, Any]) -> list[Recipe] | None:

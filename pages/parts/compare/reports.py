@@ -8,7 +8,7 @@ from typing import Final
 import streamlit as st
 
 from pages.parts.compare.columns import Column
-from pages.parts.run import report
+from pages.parts.run import report, tried
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain, prose
 from pages.parts.shared.words import count
@@ -149,7 +149,7 @@ def differences(columns: Sequence[Column], opened: bool = False) -> None:
                 other=after.name,
             )
         )
-        _changes(before.view.report, after.view.report)
+        _changes(tried.in_words(before.view.report), tried.in_words(after.view.report))
 
 
 def _changes(before: str, after: str) -> None:

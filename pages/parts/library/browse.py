@@ -21,19 +21,25 @@ from research.search.library.listings import CollectionInfo, Spot
 from research.workbench.workbench import Workbench
 
 PAGE = 200
+_BACK = ":material/arrow_back:"
 
 
-def draw(bench: Workbench, name: str) -> None:
-    """Draw the collection with that name, or an error if it does not exist."""
-    label = t("Whole library")
-    address.link(label, "library-all", ":material/arrow_back:", collection="", title="", page="", view="")
+def head(bench: Workbench, name: str, *, searching: bool) -> CollectionInfo | None:
+    """Draw the way back, the title and the size of the collection with that name, or an error if it does not exist.
+
+    `searching` says that its matches are shown instead of its list, to which the way back leads.
+    """
+    if searching:
+        address.link(t("Back to {name}", name=plain(collections.title(name))), "library-back", _BACK, q="")
+    else:
+        address.link(t("Whole library"), "library-all", _BACK, collection="", title="", page="", view="")
     info = next((each for each in bench.library.collections() if each.name == name), None)
     if info is None:
         st.error(
             t("The library has no collection {name}. It may have been removed.", name=plain(name)),
             title=t("Collection not found"),
         )
-        return
+        return None
     with st.container(horizontal=True, vertical_alignment="center"):
         with st.container(width="stretch", gap="xxsmall"):
             st.title(plain(collections.title(name)), anchor=False)
@@ -46,7 +52,12 @@ def draw(bench: Workbench, name: str) -> None:
                 st.caption(plain(name))
         if name != FACTBOOK:
             collections.actions(bench, name)
-    if name == PAGES:  # without vectors, which a map needs, and files, which may be unreadable
+    return info
+
+
+def draw(bench: Workbench, info: CollectionInfo) -> None:
+    """Draw the documents of a collection as a list or a map, and its files that were not read."""
+    if info.name == PAGES:  # without vectors, which a map needs, and files, which may be unreadable
         _list(bench.library, info)
         return
     collections.index_progress(info)
@@ -68,22 +79,13 @@ def draw(bench: Workbench, name: str) -> None:
         _map(bench.library, info)
     else:
         _list(bench.library, info)
-    _left_out(bench.library, name)
+    _left_out(bench.library, info.name)
 
 
 def _list(library: Library, info: CollectionInfo) -> None:
     wanted = st.query_params.get("title", "")
-    box = address.shows("library-title", wanted)
-    st.text_input(
-        t("Find a document by its title"),
-        key=box,
-        type="search",
-        live=True,
-        on_change=address.changed,
-        args=(box, _titled),
-        placeholder=t("Find a document by its title"),
-        label_visibility="collapsed",
-    )
+    if wanted:
+        address.link(t("All documents"), "library-titles", ":material/close:", title="", page="")
     number = paging.number()
     found = library.documents(info.name, wanted, PAGE + 1, number * PAGE)
     shown = found[:PAGE]
@@ -91,11 +93,13 @@ def _list(library: Library, info: CollectionInfo) -> None:
         st.caption(t("No title contains {words}.", words=f"“{plain(wanted)}”") if wanted else t("No documents here."))
         return
     key = f"library-documents-{info.name}-{wanted}-{number}"
-    columns: dict[str, list[str] | list[int]] = {"Document": [each.title for each in shown]}
+    columns: dict[str, list[str] | list[int]] = {}
+    if info.name not in (PAGES, FACTBOOK):
+        columns["Kind"] = [collections.kind(each.url) for each in shown]  # first, to be seen on a phone
+    columns["Document"] = [each.title for each in shown]
     if info.name == PAGES:
         columns["Address"] = [each.url for each in shown]
     elif info.name != FACTBOOK:
-        columns["Kind"] = [collections.kind(each.url) for each in shown]
         columns["File"] = [unquote(each.url).split("/", 3)[-1] for each in shown]
     columns["Passages"] = [each.passages for each in shown]
     columns["Characters"] = [each.characters for each in shown]
@@ -104,14 +108,14 @@ def _list(library: Library, info: CollectionInfo) -> None:
     st.dataframe(
         frame(columns),
         column_config={
-            "Document": st.column_config.TextColumn(t("Document"), width="medium" if "Kind" in columns else "large"),
+            "Document": st.column_config.TextColumn(t("Document"), width="large"),
             "Address": st.column_config.TextColumn(t("Address"), width="large"),
-            "File": st.column_config.TextColumn(t("File"), width="medium"),
-            "Kind": st.column_config.TextColumn(t("Kind"), width="small"),
-            "Passages": st.column_config.NumberColumn(t("Passages"), format="localized", width="small"),
-            "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width="small"),
+            "File": st.column_config.TextColumn(t("File"), width=280),
+            "Kind": st.column_config.TextColumn(t("Kind"), width=60),
+            "Passages": st.column_config.NumberColumn(t("Passages"), format="localized", width=95),
+            "Characters": st.column_config.NumberColumn(t("Characters"), format="localized", width=95),
             "Changed": st.column_config.TextColumn(
-                t("Last read") if info.name == PAGES else t("Last changed"), width="medium"
+                t("Last read") if info.name == PAGES else t("Last changed"), width=150
             ),
         },
         hide_index=True,
@@ -186,11 +190,6 @@ def _left_out(library: Library, name: str) -> None:
 
 def _viewed(view: str) -> None:
     address.put("view", "map" if view == "map" else "")
-
-
-def _titled(wanted: str | None) -> None:
-    address.put("page")
-    address.put("title", wanted)
 
 
 def _picked() -> None:

@@ -19,11 +19,14 @@ from research.citations.marks import around_code
 from research.defaults import FACTBOOK
 from research.errors import ToolError
 from research.search.library.documents import Library
+from research.search.library.factbook import Document
 
 MARKDOWN, PLAIN = (".md", ".markdown"), (".txt",)
 """Suffixes of documents whose lines are drawn as written: as Markdown, or as text. Other files are read as Markdown,
 with the lines of their pages.
 """
+SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+"""Suffixes of workbooks, whose sheets are headed by their names."""
 _BLOCK = re.compile(r"\s*(?:[|#>`~*+-]|\d+[.)]\s|$)")
 """A line that is not a separate paragraph."""
 _MARKUP = re.compile(r"[*_`$<>\[\]]")
@@ -52,7 +55,7 @@ def draw(library: Library, url: str, quote: str = "") -> None:
     st.caption(plain(" · ".join(said)))
     of_book = url.startswith(f"library://{FACTBOOK}/")
     formatted = not of_book and not url.lower().endswith(PLAIN)
-    lines = document.text.splitlines()
+    lines = _with_sheets(library, document).splitlines()
     if not url.lower().endswith(MARKDOWN):
         lines = [" ".join(line.split()) for line in lines]
         lines = lines if of_book else _paragraphs(unwrapped(lines))
@@ -85,6 +88,15 @@ def draw(library: Library, url: str, quote: str = "") -> None:
     if marked.intersection(parts[chosen]):
         component.draw(f"document-quote-{chosen}", {"kind": "quote"})
     _turn(chosen, len(parts), "bottom")
+
+
+def _with_sheets(library: Library, document: Document) -> str:
+    """Return the text of a document; of a workbook, with the name of each of its sheets above it."""
+    text = document.text
+    if document.url.lower().endswith(SHEETS):
+        for start, name in reversed(library.places(document.url)):
+            text = f"{text[:start]}## {name}\n\n{text[start:]}"
+    return text
 
 
 def _file(url: str) -> list[str]:

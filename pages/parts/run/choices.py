@@ -23,6 +23,8 @@ from research.workbench.presets import Choices, Gap
 from research.workbench.workbench import Workbench
 
 EVERYTHING = Choices.__struct_fields__
+TOOLS_CHOSEN = "tools-chosen"
+"""Name of the form's value that says how its tools were chosen (`tool_chips`)."""
 
 
 def place(framework: str, context: str = "") -> str:
@@ -49,6 +51,8 @@ def _values(choices: Choices, parts: Collection[str]) -> Iterator[tuple[str, Any
         yield "model", choices.model
     if "roles" in parts:
         yield from models.values(choices.roles)
+    if "tools" in parts:
+        yield TOOLS_CHOSEN, ""
     for part in {"tools", "scholar", "mcp"} & set(parts):
         yield part, list(getattr(choices, part))
     if "search" in parts:
@@ -72,15 +76,14 @@ def _options(where: str, side: str, entry: Entry, choices: Choices) -> Iterator[
         yield f"{where}.{option.name}", choices.options.get(f"{side}.{option.name}", option.default)
 
 
-def line(recipe: Recipe, tools: Collection[str]) -> str:
-    """Return the chosen options as one line of Markdown; `tools` are those chosen, without what the documents add."""
+def line(recipe: Recipe) -> str:
+    """Return the chosen options as one line of Markdown."""
     framework, context = plugins.framework.get(recipe.framework), plugins.context.get(recipe.context)
     said = [
         t("{framework} with {context}", framework=f"**{plain(t(framework.title))}**", context=plain(t(context.title))),
         plain(titles.model(recipe.model)),
         *([t("{roles} with a different model", roles=count(len(recipe.roles), "role"))] if recipe.roles else []),
-        t("tools: {tools}", tools=t(", ").join(tool(each) for each in recipe.tools if each in tools) or t("none")),
-        *(t("{tool} for the tables of your documents", tool=tool(each)) for each in recipe.tools if each not in tools),
+        t("tools: {tools}", tools=t(", ").join(map(tool, recipe.tools)) or t("none")),
     ]
     if recipe.mcp:
         said.append(t("MCP: {servers}", servers=plain(t(", ").join(recipe.mcp))))

@@ -6,18 +6,18 @@ Defaults, bounds and help come from the signatures in the plugin registry.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.parts.run import cards, choices, memory_choices, shelf
+from pages.parts.run import cards, choices, memory_choices, shelf, tool_chips
 from pages.parts.shared import form_state, models
 from pages.parts.shared.language import later, spoken, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import JUDGES
-from research import defaults, plugins
+from research import plugins
 from research._util.options import Option
 from research.errors import REFUSED
 from research.events.recipe import FOLDERS, LIBRARY, Budget, Recipe
@@ -94,14 +94,7 @@ def options(bench: Workbench, sources_above: DeltaGenerator, plan_above: DeltaGe
 
 def _tools(bench: Workbench) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Draw the tools, and the services of the one for papers."""
-    tools = _several(
-        "tools",
-        t("Tools"),
-        bench.tools(),
-        defaults.TOOLS,
-        t("What the run may do. As they are chosen at first, tables in your documents are queried, too."),
-        choices.tool,
-    )
+    tools = tool_chips.pick(bench)
     scholar: tuple[str, ...] = Recipe().scholar
     if "scholar" in tools:
         scholar = _several("scholar", t("Papers from"), scholars(), scholar, t("Searched over the network."))
@@ -262,9 +255,7 @@ def _plan() -> str:
     return "approve" if _switch("plan-first", t("Show me the plan first"), False, about) else ""
 
 
-def _several(
-    name: str, label: str, known: Any, default: Any, help_text: str, titled: Callable[[str], str] = str
-) -> tuple[str, ...]:
+def _several(name: str, label: str, known: Any, default: Any, help_text: str) -> tuple[str, ...]:
     key = form_state.key(name)
     st.session_state.setdefault(key, list(default))
     chosen = st.pills(
@@ -275,7 +266,6 @@ def _several(
         persist_state=KEEP,
         help=help_text,
         wrap=True,
-        format_func=titled,
     )
     return tuple(chosen)
 

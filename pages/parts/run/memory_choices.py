@@ -26,7 +26,7 @@ def draw() -> dict[str, Any]:
     state, recall_key, remember_key = st.session_state, form_state.key("recall"), form_state.key("remember")
     number = state.setdefault(recall_key, 0)
     policy = state.setdefault(remember_key, "off")  # an imported run may contain any value; the error is shown below
-    left, right = st.columns(2, gap="small")
+    left, right = st.columns(2, gap="small", vertical_alignment="bottom")
     with left:
         recall = st.selectbox(
             t("Recall from memory"),

@@ -172,7 +172,7 @@ def _calls(view: RunView, current: RoundView, now: float | None) -> list[str]:
 
 def _result(call: CallView, now: float | None) -> str:
     if call.observation is not None:
-        return f"{_came_back(call.call, call.observation)} · {lasted(call.observation.seconds)}"
+        return f"{came_back(call.call, call.observation)} · {lasted(call.observation.seconds)}"
     return f"… {lasted(now - call.started)}" if now else t("not finished")
 
 
@@ -202,7 +202,8 @@ def _sums(call: ToolCall, seen: Observation) -> list[str]:
     ]
 
 
-def _came_back(call: ToolCall, seen: Observation) -> str:
+def came_back(call: ToolCall, seen: Observation) -> str:
+    """Return what a call brought, in a few words of Markdown."""
     if seen.edited:
         return t("edited by you")
     if seen.sources and seen.ok:

@@ -13,7 +13,7 @@ from itertools import islice
 
 import streamlit as st
 
-from pages.parts.run import drafting, figures, reading, so_far, sources
+from pages.parts.run import drafting, figures, reading, so_far, sources, tried
 from pages.parts.shared import component
 from pages.parts.shared.language import t
 from pages.parts.shared.safe import plain, prose
@@ -95,9 +95,12 @@ def answer(view: RunView) -> None:
 
 
 def _readable(view: RunView) -> RunView:
-    """Return a view whose report leaves out the quotes that its sources show, and pages of documents where it cites none."""
+    """Return a view whose report leaves out the quotes that its sources show, and pages of documents where it cites none.
+
+    Calls that an evolving report notes are said in words.
+    """
     titles = _titles(view)
-    text = _UNCITED.sub(lambda line: unplaced(line[0], titles), without_quotes(view))
+    text = _UNCITED.sub(lambda line: unplaced(line[0], titles), tried.in_words(without_quotes(view)))
     return replace(view, report=text)
 
 
@@ -138,7 +141,7 @@ def draft(view: RunView, now: float) -> None:
         st.caption(t("Round {number} rewrites the report", number=current.number))
     cut = _shown(written)
     with st.container(key="rewriting" if view.report else "writing", gap=None):
-        whole = drafting.draw(view, cut, caret=current.reply is None and len(cut) >= len(written))
+        whole = drafting.draw(view, tried.in_words(cut), caret=current.reply is None and len(cut) >= len(written))
     if not whole or len(cut) < len(written):
         st.info(
             t("The draft is too long to show in full. The download of the finished report has all of it."),
@@ -188,11 +191,11 @@ def _cut(text: str, limit: int) -> str:
 def _with_changes(view: RunView) -> list[Block]:
     """Return the report with the changes of its latest round; the first version has none."""
     numbers = numbering(view, _shown(view.report))
-    after = renumbered(_shown(view.report), numbers)
+    after = tried.in_words(renumbered(_shown(view.report), numbers))
     versions = _versions(view)
     if len(versions) < 2 or versions[-1] != view.report:
         return [Block(after)]
-    return changes(renumbered(_shown(versions[-2]), numbers), after)
+    return changes(tried.in_words(renumbered(_shown(versions[-2]), numbers)), after)
 
 
 def _versions(view: RunView) -> Sequence[str]:

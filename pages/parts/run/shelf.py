@@ -32,6 +32,13 @@ def filled(search: Sequence[str], own: Sequence[str] | None, *, keep: bool = Fal
     return [*([FACTBOOK] if LIBRARY in search else []), *mine, *others]
 
 
+def chosen_folders(bench: Workbench) -> list[str]:
+    """Return the user's own collections among the chosen sources, also before their chips are drawn."""
+    own = bench.folders()
+    chosen = _chosen(st.session_state.get(form_state.key(SOURCES)), own)
+    return [name for name in own if name in chosen]
+
+
 def pick(bench: Workbench, place: str, *, searching: bool = True) -> dict[str, Any]:
     """Draw the chips, and how to add documents; return `search` and `folders` of `Workbench.recipe`.
 

@@ -119,7 +119,7 @@ def draw(view: RunView, report: str, kept: Container[str]) -> None:
 
 
 def _card(view: RunView, source: Source, kept: Container[str], whole: str) -> None:
-    """Draw a source with the cited quotes not in the report, and the verdicts on the statements that cite it."""
+    """Draw a source with the verdicts on the statements that cite it, and its quotes: those not in the report, if there are."""
     found = quotes(view, source.n)
     with st.container(key=f"source-card-{source.n}", gap="xxsmall"):
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -127,7 +127,8 @@ def _card(view: RunView, source: Source, kept: Container[str], whole: str) -> No
             st.subheader(title, anchor=f"source-{source.n}", width="stretch")
             cite.link(source, found[0][0] if found else source.quote, kept)
         report = " ".join(view.report.split())
-        found = [(quote, place) for quote, place in found if place or " ".join(quote.split()) not in report]
+        new = [(quote, place) for quote, place in found if place or " ".join(quote.split()) not in report]
+        found = new if view.outcome == "no_evidence" else new or found  # a refusal lists its passages
         for quote, place in found[:QUOTES]:
             lines = cite.lines(clip(quote, QUOTE)) or [""]
             lines[-1] += f" :small[:gray[{plain(place)}]]" if place else ""

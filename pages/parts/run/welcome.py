@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import streamlit as st
@@ -11,6 +12,9 @@ from pages.parts.shared.language import current, later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import ago
 from research.defaults import PAGES
+from research.errors import ToolError
+from research.search.library.catalogue import TableEntry
+from research.search.library.documents import Library
 from research.store import EVALUATED, Filters, RunRow
 from research.text import clip
 from research.workbench.example import EXAMPLE_QUESTION
@@ -20,6 +24,13 @@ RECENT: Final = 5
 """Number of newest questions listed."""
 READ: Final = 30
 """Number of newest runs among which they are looked for."""
+LONGEST: Final = 20_000
+"""Most rows of a table that is read for an example."""
+GROUPS: Final = 30
+"""Most different names in a column that an example asks about."""
+_DIGIT: Final = re.compile(r"\d")
+_NUMBERED: Final = re.compile(r"(?:^|\W)(?:id|no|nr|number|code|index)\.?$|编号|序号", re.I)
+"""Matches the head of a column that numbers its rows, whose figures mean nothing."""
 TRIED: Final = "example-tried"
 """Session key of whether an example was just clicked."""
 EXAMPLES: Final = {
@@ -54,18 +65,36 @@ def _own(bench: Workbench) -> str:
     """Return a question about the longest table of figures in the user's documents; empty without one."""
     tables = bench.library.tables(sorted(set(bench.folders()) - {PAGES}))
     for entry in sorted(tables, key=lambda each: -each.count):
-        first = {column.type: column.name for column in reversed(entry.table.columns)}
-        if {"text", "number"} <= first.keys():
-            name, figure = (_in_a_sentence(first[kind]) for kind in ("text", "number"))
+        known = (entry.url, entry.id, entry.count, entry.columns)
+        if entry.count <= LONGEST and (heads := _heads(bench.library, entry, known)):
+            name, figure = map(_in_a_sentence, heads)
             if figure.endswith("s"):  # things that are counted
                 return t("Which {name} has the most {figure}?", name=name, figure=figure)
             return t("Which {name} has the highest {figure}?", name=name, figure=figure)
     return ""
 
 
+@st.cache_data(show_spinner=False, max_entries=64)
+def _heads(_library: Library, _entry: TableEntry, known: object) -> tuple[str, str] | None:
+    """Return the heads of a column of names and a column of figures; None without such a pair. `known` tells tables apart."""
+    try:
+        found = _library.rows(_entry)
+    except ToolError:  # gone meanwhile
+        return None
+    columns = list(zip(found.columns, zip(*found.rows, strict=True), strict=True))
+    figures = [column.name for column, _ in columns if column.type == "number" and not column.maybe_years]
+    figures = [each for each in figures if not _NUMBERED.search(each.replace("_", " "))]
+    texts = [(column.name, [cell for cell in cells if cell]) for column, cells in columns if column.type == "text"]
+    grouped = [name for name, cells in texts if 1 < len(set(cells)) <= min(GROUPS, len(cells) // 2)]
+    # In a short table each row has its own name; what contains digits is a number of the row.
+    named = [name for name, cells in texts if len(cells) <= GROUPS and not any(map(_DIGIT.search, map(str, cells)))]
+    heads = (grouped or named)[:1]
+    return (heads[0], figures[0]) if heads and figures else None
+
+
 def _in_a_sentence(head: str) -> str:
-    """Return the head of a column as it stands within a sentence: `Unit price` in lower case, `GDP` as it is."""
-    return " ".join(word.lower() if word.istitle() else word for word in head.split())
+    """Return the head of a column as it stands within a sentence: `Unit_price` in lower case, `GDP` as it is."""
+    return " ".join(word.lower() if word.istitle() else word for word in head.replace("_", " ").split())
 
 
 def _example(name: str, label: str, question: str) -> None:

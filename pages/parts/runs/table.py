@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.parts.run import head, lineage
 from pages.parts.runs import figures, filters
+from pages.parts.runs.figures import Ended
 from pages.parts.search import found
 from pages.parts.shared import address, titles
 from pages.parts.shared.language import later, t
@@ -22,15 +23,16 @@ from research.workbench.workbench import Workbench
 
 SHORT, LONG, ROW_PX = 6, 14, 35
 """Visible rows while a run is open and while none is, and the height of a row in pixels."""
-CELL = 64
-"""Most characters of a question or an excerpt in a cell, which would cut it without a sign."""
+CELL, ANSWER = 50, 40
+"""Most characters of a question or an excerpt, and of an answer, in a cell, which would cut it without a sign."""
 LINKS = 25
 """Maximum number of runs listed as links."""
 COLUMNS: Final = (
-    ("Question", later("Question"), 400),
-    ("Outcome", later("Outcome"), 150),
-    ("Method", later("Method"), 190),
-    ("Model", later("Model"), 120),
+    ("Question", later("Question"), 345),
+    ("Answer", later("Answer"), 260),
+    ("Outcome", later("Outcome"), 145),
+    ("Method", later("Method"), 195),
+    ("Model", later("Model"), 105),
     ("When", later("When"), 110),
     ("Took", later("Took"), 75),
     ("Tags", later("Tags"), 120),
@@ -54,14 +56,15 @@ def draw(bench: Workbench, rows: Sequence[RunRow], opened: bool) -> None:
     rows = _grouped(rows)
     known = {row.id: row for row in rows}
     asked = [_asked(bench, row, known) for row in rows]
+    ended = figures.ended(bench, rows)
     if any(_repeats(rows)):
         st.caption(t("Newest first; runs of the same question stand together."))
     with st.container(key="runs-wide"):
-        _table(bench, rows, asked, opened)
+        _table(rows, asked, ended, opened)
         if not opened and not selected(rows):  # the actions on ticked runs take its place
             st.caption(t("Click a row to open the run. Tick one or more to compare, tag, export or delete them."))
     with st.container(key="runs-narrow", gap="xxsmall"):
-        _links(rows, asked)
+        _links(rows, asked, ended)
 
 
 def _asked(bench: Workbench, row: RunRow, known: Mapping[str, RunRow]) -> str:
@@ -89,20 +92,20 @@ def _repeats(rows: Sequence[RunRow]) -> list[bool]:
     return [place > 0 and asked[place - 1] == each for place, each in enumerate(asked)]
 
 
-def _table(bench: Workbench, rows: Sequence[RunRow], asked: Sequence[str], opened: bool) -> None:
+def _table(rows: Sequence[RunRow], asked: Sequence[str], ended: Mapping[str, Ended], opened: bool) -> None:
     ids = [row.id for row in rows]
     # A new key for new rows, because the selection stores positions, not runs.
     key = "runs-table-" + hashlib.sha256("\n".join(ids).encode()).hexdigest()[:12]
     checked = [place for place, row in enumerate(rows) if row in selected(rows)]
     columns: dict[str, list[Any]] = {
         "Question": [clip(f"↳ {each}" if row.origin else each, CELL) for row, each in zip(rows, asked, strict=True)],
+        "Answer": [clip(ended[row.id].answer, ANSWER) if row.id in ended else "" for row in rows],
         "Outcome": [f"{head.SIGNS[head.look(row)[1]]} {head.state(row)}" for row in rows],
         "Method": [titles.way(row.recipe) for row in rows],
         "Model": [titles.model(row.recipe.model) for row in rows],
     }
     columns["When"] = [ago(row.created) for row in rows]
-    worked = figures.took(bench, rows)
-    columns["Took"] = [lasted(worked[row.id]) if row.id in worked else "" for row in rows]
+    columns["Took"] = [lasted(ended[row.id].figures.seconds) if row.id in ended else "" for row in rows]
     # Last, because a table that is wider than the page is cut on the right.
     if any(row.tags for row in rows):
         columns["Tags"] = [", ".join(row.tags) for row in rows]
@@ -146,13 +149,14 @@ def show(run_id: str) -> None:
     address.put("run", run_id)
 
 
-def _links(rows: Sequence[RunRow], asked: Sequence[str]) -> None:
+def _links(rows: Sequence[RunRow], asked: Sequence[str], ended: Mapping[str, Ended]) -> None:
     query = filters.query()
     for row, question, repeats in zip(rows[:LINKS], asked, _repeats(rows), strict=False):
         words = titles.way(row.recipe) if repeats else question
         indent = "\u2003" if repeats else ""
         said = [head.state(row), ago(row.created), *([clip(found.excerpt(row, query), CELL)] if query else [])]
-        label = f"{indent}{head.dot(row)} {plain(words)} :small[:gray[{plain(' · '.join(said))}]]"
+        answer = f"{plain(clip(ended[row.id].answer, CELL))} · " if row.id in ended and ended[row.id].answer else ""
+        label = f"{indent}{head.dot(row)} {plain(words)} :small[{answer}:gray[{plain(' · '.join(said))}]]"
         address.link(label, f"runs-link-{row.id}", width="stretch", run=row.id, round="")
     if len(rows) > LINKS:
         st.caption(t("The newest {n} are listed; use search to find others.", n=LINKS))

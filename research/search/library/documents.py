@@ -87,6 +87,10 @@ class Library:
         """Return a document's title with the place of a quote: `report.pdf › page 3`."""
         return searching.titled(self._file.connection(), document, quote)
 
+    def places(self, url: str) -> list[tuple[int, str]]:
+        """Return where the pages, slides, chapters or sheets of a document begin in its text, each with its name."""
+        return storage.places(self._file.connection(), url)
+
     def names(self) -> list[str]:
         """List the names of the collections, without those that an evaluation brought."""
         return storage.names(self._file.connection())

@@ -10,6 +10,8 @@ import sqlite3
 import stat
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from urllib.parse import quote as escaped
 from urllib.parse import unquote
@@ -162,6 +164,17 @@ def located(connection: sqlite3.Connection, url: str, quote: str) -> str:
         return ""
     name, _, columns = rows[0][0].partition("\t")
     return Place(0, name, columns).locator(quote)
+
+
+def places(connection: sqlite3.Connection, url: str) -> list[tuple[int, str]]:
+    """Return where the pages, slides, chapters or sheets of a document begin in its text, each with its name."""
+    rows = connection.execute(
+        """SELECT start, place FROM passages JOIN documents ON documents.id = document
+        WHERE url = ? AND place != '' ORDER BY ordinal""",
+        [url],
+    )
+    named = ((start, place.partition("\t")[0]) for start, place in rows)
+    return [next(each) for _, each in groupby(named, key=itemgetter(1))]
 
 
 def around(connection: sqlite3.Connection, url: str, passages: Sequence[str]) -> list[str]:
