@@ -17,6 +17,9 @@ from research.models.extractive.table_units import UNITS, unit_of
 from research.models.extractive.times import DAY
 from research.text import has_cjk
 
+_PIECES = re.compile(r"(?:多少|几)[个台套件部辆本支只张箱瓶盒](?![^\W\d_])")
+"""Matches a question for pieces of goods, of which a row may have several: 卖了多少台."""
+
 
 class Measured(Meant):
     """One question read against one table, with what it measures."""
@@ -58,6 +61,8 @@ class Measured(Meant):
             return self._by_degree(words)
         if said.GROWTH.search(self.text) and len(columns) == 1 and all(map(said.calculates, words)):
             return columns[0], 0.5  # `which region grew fastest` of a table with one figure
+        if self.found and _PIECES.search(self.text) and (pieces := quantity(self.table)):
+            return pieces, 1.0
         alike = [
             each for each in columns if any(synonymous(word, own) for word in words for own in (each.name, *each.words))
         ]
