@@ -153,11 +153,15 @@ def test_question_answer_sources_and_follow_up_begin_at_one_edge(read: Page) -> 
 def test_the_actions_have_their_own_line_and_the_follow_up_is_as_wide_as_a_source(read: Page) -> None:
     for width in (1440, 1900):
         read.set_viewport_size({"width": width, "height": 900})
-        said, actions = (read.locator(f".st-key-run-head {part}").first.bounding_box() for part in ("p", "button"))
-        assert said and actions and actions["y"] >= said["y"] + said["height"], width
-        parts = (".st-key-source-card-1", "[data-testid=stForm]:has([class*=st-key-follow-up-text-])")
-        card, form = (read.locator(part).first.bounding_box() for part in parts)
-        assert card and form and (form["x"], form["width"]) == (card["x"], card["width"]), width
+        read.wait_for_function(
+            """() => {
+            const box = (at) => document.querySelector(at).getBoundingClientRect();
+            const card = box(".st-key-source-card-1");
+            const form = box("[data-testid=stForm]:has([class*=st-key-follow-up-text-])");
+            return box(".st-key-run-actions").top >= box(".st-key-run-head p").bottom
+                && card.left === form.left && card.right === form.right;
+            }"""
+        )
 
 
 def test_the_head_stays_in_sight_and_a_mark_opens_on_a_phone(read: Page) -> None:

@@ -18,8 +18,8 @@ _DECODER: Final = json.JSONDecoder()
 
 
 def in_words(report: str) -> str:
-    """Return a report whose calls are said in words, each on its line."""
-    return _SECTION.sub(lambda section: _CALL.sub(_said, section[0]), report)
+    """Return a report whose calls are said in words, each on its line; without the heading if there are none yet."""
+    return _SECTION.sub(lambda section: _CALL.sub(_said, section[0]) if "\n" in section[0].strip() else "", report)
 
 
 def _said(found: re.Match[str]) -> str:
