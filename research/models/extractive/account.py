@@ -33,6 +33,8 @@ _AGAIN = re.compile(r"\s?[(（][^()（）]{0,60}[)）]$")
 """The same figure again in another form, as in *1.2 % (1.17 %)*."""
 _ABOUT = re.compile(r"\*\*[^*\n]{1,120}\*\*(?:[:：]|的)")
 """The subject at the start of a line."""
+_BEYOND = re.compile(r"\bby how (?:much|many)\b|[多大高长少低小短]多少", re.I)
+"""What asks by how much one thing has more, besides which does."""
 _WHO = re.compile(r"\bwho\b|谁|哪位|何人", re.I)
 _IN_ONE_LINE = 5
 """Most measures of one thing that a short answer names."""
@@ -154,6 +156,8 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     ):
         between = joint if first.ranking.kind == "top" and first.ranking.first == 1 else comma
         return between.join(row.name for row in first.rows) if first.count <= TIED else ""
+    if first and first.ranking.kind == "top" and len(first.rows) > 1:
+        return ""  # the figures of each are in the table
     lines = [
         line for line in text.split(_EVIDENCE)[0].splitlines() if "**" in line and not line.startswith(("|", "- "))
     ]
@@ -164,9 +168,13 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     if shown.shared and not counts(asked[0].text):
         return comma.join(shown.shared) if len(shown.shared) <= TIED else ""
     differs = asked[0].kind != "whether" and DIFFERENCE.search(asked[0].text)
-    if verdict.chosen and verdict.computed and (asked[0].kind == "number" or differs):
+    times = asked[0].kind != "whether" and TIMES.search(asked[0].text)
+    beyond = asked[0].kind != "number" and _BEYOND.search(asked[0].text)
+    if beyond and verdict.chosen and verdict.computed and len(asked) == 1 < len(lines):
+        return joint.join((_bold(lines[0], asked[0], verdict), _AGAIN.sub("", _BOLD.findall(lines[1])[0][0])))
+    if verdict.chosen and verdict.computed and (asked[0].kind == "number" or differs or times):
         # what is calculated from the figures before it: the difference, then the ratio
-        lines = lines[-1:] if TIMES.search(asked[0].text) else lines[1:]
+        lines = lines[-1:] if times else lines[1:]
     elif (
         not verdict.chosen
         and (operation in ("lookup", "compare") or (operation == "growth" and not verdict.computed))

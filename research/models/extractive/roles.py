@@ -79,6 +79,10 @@ def _refused(question: str, verdict: Verdict, text: str, language: str) -> Answe
     return question, verdict, text
 
 
+_HOW_MUCH = re.compile(r"\W*[有是为]?多少[^\W\d_]{0,4}\W*")
+"""Matches a part that only asks for the figure: 有多少公里？"""
+
+
 class Solved(NamedTuple):
     """A question to answer, with its next steps or its answer."""
 
@@ -127,6 +131,8 @@ def _within(evidence: Evidence, text: str, alone: Solved, messages: Sequence[Mes
 
 def _already(evidence: Evidence, text: str, before: Solved) -> bool:
     """Return whether the line quoted for a part of a question has the answer to the next one: the height of a mountain."""
+    if (ranked := before.verdict.ranked) and _HOW_MUCH.fullmatch(text):
+        return all(not fits(text, "number", row.fact.value, row.fact.value) for row in ranked.rows)
     whole = of_described(text, before.question)
     found = solved(asking(evidence, whole), acting=False) if whole and before.verdict.findings else None
     if found is None or not found.findings or found.missing or found.computed or found.derived:

@@ -29,7 +29,7 @@ class Group(Struct, frozen=True, dict=True):
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """Matches its names in lower case."""
-        return re.compile(rf"(?<![a-z])(?:{self.says})(?![a-z])")
+        return re.compile(rf"(?<![a-z])(?:{self.says})(?:[二三四五六七八九十]+国)?(?![a-z])")
 
 
 @cache
