@@ -935,6 +935,36 @@ def test_what_is_sold_is_neither_paid_nor_priced(
     assert all(each.status == "calculated" for each in view.citations)
 
 
+BY_REP = """order_id,date,sales_rep,product,units,unit_price,revenue
+S1,2025-03-02,Anna Berg,Flow meter F5,4,340,1360
+S2,2025-03-09,Owen Hart,pH probe P1,20,85,1700
+S3,2025-04-01,Anna Berg,pH probe P1,30,85,2550
+"""
+OF_REPS = """订单号,日期,产品,销售员,数量,单价,金额
+X1,2025-01-06,加湿器,赵敏,27,299,8073
+X2,2025-01-07,加湿器,李娜,5,299,1495
+X3,2025-02-07,空气净化器,李娜,5,1899,9495
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "question", "start"),
+    [
+        (BY_REP, "Who sold the most in March?", "**Owen Hart** has the highest revenue in March 2025: **1,700**"),
+        (BY_REP, "How much did Anna Berg sell in total?", "The total revenue for Anna Berg adds up to **3,910**"),
+        (BY_REP, "How many units did Anna Berg sell?", "The total units for Anna Berg adds up to **34**"),
+        (OF_REPS, "加湿器一共卖了多少台？", "加湿器，数量合计为**32**"),
+        (OF_REPS, "加湿器一共卖了多少钱？", "加湿器，金额合计为**9,568**"),
+    ],
+)  # fmt: skip
+def test_who_sold_how_much_is_told_apart_from_how_many(
+    bench: Workbench, own_library: Path, tmp_path: Path, table: str, question: str, start: str
+) -> None:
+    (tmp_path / "sold").mkdir()
+    (tmp_path / "sold" / "orders.csv").write_text(table, "utf-8")
+    assert asked(bench, tmp_path / "sold", question).answer.startswith(start)
+
+
 @pytest.mark.parametrize("name", ["sales_march_2024", "sales_2024-03"])
 @pytest.mark.parametrize(
     ("when", "shop"), [("March", "Quayside"), ("March 2024", "Quayside"), ("April", ""), ("March 2023", "")]
