@@ -284,7 +284,7 @@ def test_the_closest_passage_has_the_rare_words_of_an_open_statement(
         ("Germany no longer borders Poland.", "no_source"),
         ("France borders Suriname.", "no_source"),  # by French Guiana, which the list leaves out
         ("Germany borders Poland and Spain.", "contradicted"),
-        ("Germany and Spain border France.", "no_source"),
+        ("Germany and Spain border France.", "supported"),
         ("法国与德国接壤。", "supported"),
         ("蒙古与中国和俄罗斯接壤。", "supported"),
         ("秘鲁与阿根廷接壤。", "contradicted"),

@@ -255,7 +255,7 @@ def test_the_process_does_not_inherit_open_files(tmp_path: Path) -> None:
 def test_memory_and_files_of_the_process_are_limited(tmp_path: Path) -> None:
     file = tmp_path / "written"
     output = inside(
-        "from research.sandbox import confine", "confine(5)",
+        "from research.sandbox.process import confine", "confine(5)",
         "try:", "    bytearray(3 * 2**30)", "except MemoryError:", "    print('no memory')", "",
         "try:", f"    with open({str(file)!r}, 'w') as file: print('x', file=file)", "except OSError:",
         "    print('no file')", "",
