@@ -170,8 +170,14 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     differs = asked[0].kind != "whether" and DIFFERENCE.search(asked[0].text)
     times = asked[0].kind != "whether" and TIMES.search(asked[0].text)
     beyond = asked[0].kind != "number" and _BEYOND.search(asked[0].text)
-    if beyond and verdict.chosen and verdict.computed and len(asked) == 1 < len(lines):
-        return joint.join((_bold(lines[0], asked[0], verdict), _AGAIN.sub("", _BOLD.findall(lines[1])[0][0])))
+    if (
+        beyond
+        and verdict.chosen
+        and verdict.computed
+        and len(asked) == 1 < len(lines)
+        and (by := _BOLD.search(lines[1]))
+    ):
+        return joint.join((_bold(lines[0], asked[0], verdict), _AGAIN.sub("", by[1])))
     if verdict.chosen and verdict.computed and (asked[0].kind == "number" or differs or times):
         # what is calculated from the figures before it: the difference, then the ratio
         lines = lines[-1:] if times else lines[1:]
