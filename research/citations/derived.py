@@ -57,8 +57,8 @@ def per_unit(text: str) -> tuple[str, tuple[str, float] | None]:
 
 def inputs_of(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     """Return the figures that a claim is calculated from: one measure of several names, or of one name in two years."""
-    said = words(claim.text)
-    scope = [cell for cell in cells if cell.label and cell.label <= said and cell.kind in (None, kind_said(claim.text))]
+    said, kinds = words(claim.text), (None, kind_said(claim.text))
+    scope = [cell for cell in cells if cell.label and cell.kind in kinds and cell.label <= said]
     names = mentioned(claim.text, scope)
     scope = [cell for cell in scope if not names or {*cell.names} & {*names}]
     most = max((len(cell.label) for cell in scope), default=0)

@@ -539,8 +539,8 @@ def match(claim: Told, cells: Sequence[Cell], context: str = "", extra: frozense
     """
     # Square kilometres are of an area, and a percentage is a rate: `Unemployment in Greece is 10.2%`.
     measured = {"rate" if each.unit == "%" else each.unit for each in claim.figures if len(claim.figures) == 1}
-    scope = [cell for cell in cells if cell.label <= words(claim.text) | measured]
-    scope = [cell for cell in scope if cell.kind in (None, kind_said(claim.text))]
+    own_words, kinds = words(claim.text) | measured, (None, kind_said(claim.text))
+    scope = [cell for cell in cells if cell.kind in kinds and cell.label <= own_words]
     names = mentioned(claim.text, scope) or [
         name for name in mentioned(context, scope) if words(name) >= words(context)
     ]

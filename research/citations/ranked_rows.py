@@ -72,8 +72,8 @@ def rows(title: str, lines: Sequence[str]) -> Iterator[Row]:
         required = frozenset[str]() if everywhere else words(place) - unnamed()
         yield Row(line, row[1], measure, row[4], Rank(high, low, shared), around, required)
     for whole in filter(None, map(_OF_ALL.fullmatch, lines if any(ranks) else ())):
-        kind = next(kind for kind in _KINDS if kind == whole[1].lower())
-        if says(kind, measure):
+        kind = kind_said(whole[1])
+        if kind is None or says(kind, measure):
             continue  # a claim of the median age says nothing of the median of these
         said = " ".join((around, whole[0], *listed(kind), *listed("ranked")))
         yield Row(whole[0], whole[2], measure, whole[3], None, said, frozenset(), kind)

@@ -103,8 +103,12 @@ def charts(view: RunView) -> tuple[Chart, ...]:
 
     `view` has the numbers that readers see (`by_first_use`).
     """
+    return _charts(view, _figures(view))
+
+
+def _charts(view: RunView, figures: Iterable[Found]) -> tuple[Chart, ...]:
     groups: dict[tuple[str, str], list[Found]] = {}
-    for found in (each for each in _figures(view) if "," not in each.unit):
+    for found in (each for each in figures if "," not in each.unit):
         groups.setdefault((found.label.casefold(), found.unit), []).append(found)
     drawn = (_chart(group, has_cjk(view.question)) for group in groups.values())
     return tuple(sorted(filter(None, drawn), key=lambda each: -len(each.points)))[:MOST]
@@ -112,8 +116,9 @@ def charts(view: RunView) -> tuple[Chart, ...]:
 
 def headline(view: RunView) -> str:
     """Return the short answer; a bare name is followed by its figure in a chart of the report, or its only figure."""
-    points = [point for chart in charts(view)[:1] for point in chart.points if point.subject == view.short]
-    only = {each.quantity.written for each in _figures(view) if each.held and each.subject == view.short}
+    figures = list(_figures(view))
+    points = [point for chart in _charts(view, figures)[:1] for point in chart.points if point.subject == view.short]
+    only = {each.quantity.written for each in figures if each.held and each.subject == view.short}
     figure = max(points, key=lambda point: point.year).written if points else only.pop() if len(only) == 1 else ""
     return words_of(view)("{name}: {value}", name=view.short, value=figure) if figure else view.short
 

@@ -109,35 +109,35 @@ def test_an_example_is_asked_at_once_by_the_offline_model_and_only_filled_in_for
     assert (row.question, app.query_params["run"]) == (question, row.id)
 
 
+OF_REGIONS = "Region,Units\nNorth,5\nSouth,7\nEast,9\n"
+OF_ORDERS = "\n".join(
+    [
+        "order_id,Invoice no,Sales_area,unit_price",
+        *(f"S{1000 + n},{3000 + n},{area},{n}" for n, area in enumerate(["North", "South", "East"] * 3)),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "example", "also"),
+    [
+        (OF_REGIONS, "Which region has the most units?", ("哪个region的units最高？",)),
+        (OF_ORDERS, "Which sales area has the highest unit price?", ()),  # never about ids
+    ],
+)
 def test_the_example_on_own_documents_asks_for_a_real_column_and_is_answered(
-    visit: Visit, home: Path, tmp_path: Path
+    visit: Visit, home: Path, tmp_path: Path, table: str, example: str, also: tuple[str, ...]
 ) -> None:
     (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "sales.csv").write_text("Region,Units\nNorth,5\nSouth,7\nEast,9\n", encoding="utf-8")
+    (tmp_path / "own" / "sales.csv").write_text(table, encoding="utf-8")
     bench = opened(home)
     bench.library.add_folder(tmp_path / "own")
     press(visit(home), "your own documents")
     question = opened(home).store.runs()[0].question
-    assert question == "Which region has the most units?"
+    assert question == example
     recipe = bench.recipe(search=("folders",), folders=bench.folders())
-    for asked in (question, "哪个region的units最高？"):
+    for asked in (question, *also):
         assert "**East**" in fold(bench.engine.start(asked, recipe, here=True).events()).report
-
-
-def test_the_example_on_own_documents_asks_about_groups_and_never_about_ids(
-    visit: Visit, home: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "own").mkdir()
-    rows = [f"S{1000 + n},{3000 + n},{area},{n}" for n, area in enumerate(["North", "South", "East"] * 3)]
-    table = "\n".join(["order_id,Invoice no,Sales_area,unit_price", *rows])
-    (tmp_path / "own" / "orders.csv").write_text(table, encoding="utf-8")
-    bench = opened(home)
-    bench.library.add_folder(tmp_path / "own")
-    press(visit(home), "your own documents")
-    question = opened(home).store.runs()[0].question
-    assert question == "Which sales area has the highest unit price?"
-    recipe = bench.recipe(search=("folders",), folders=bench.folders())
-    assert "**East**" in fold(bench.engine.start(question, recipe, here=True).events()).report
 
 
 def test_without_tables_of_ones_own_the_example_opens_the_library(visit: Visit, home: Path) -> None:

@@ -17,7 +17,7 @@ from research.errors import REFUSED
 from research.events.view import RunView, quotes, searched
 from research.exports.progress import quiet
 from research.sandbox.png import sanitized
-from research.text import clip
+from research.text import clip, one_line
 from research.types import Source
 from research.workbench import verifier_registry
 from research.workbench.workbench import Workbench
@@ -127,7 +127,7 @@ def _card(view: RunView, source: Source, kept: Container[str], whole: str) -> No
             st.subheader(title, anchor=f"source-{source.n}", width="stretch")
             cite.link(source, found[0][0] if found else source.quote, kept)
         report = " ".join(view.report.split())
-        new = [(quote, place) for quote, place in found if place or " ".join(quote.split()) not in report]
+        new = [(quote, place) for quote, place in found if place or one_line(quote) not in report]
         found = new if view.outcome == "no_evidence" else new or found  # a refusal lists its passages
         for quote, place in found[:QUOTES]:
             lines = cite.lines(clip(quote, QUOTE)) or [""]

@@ -17,7 +17,7 @@ from research.models.extractive.patterns import WEIGHS
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.question import parse
 from research.models.extractive.table_words import DIFFERENCE, TIMES
-from research.models.extractive.verdict import Finding, Verdict
+from research.models.extractive.verdict import Finding, Ranked, Verdict
 from research.models.extractive.words import directions, reason
 from research.models.extractive.write import plain_of
 from research.models.extractive.write_ranked import TIED
@@ -139,25 +139,19 @@ def _joint(text: str) -> str:
     return "；" if has_cjk(text) else "; "
 
 
+def _comma(text: str) -> str:
+    return "、" if has_cjk(text) else ", "
+
+
 def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     """Return the answer in one line: what it says in bold type, without the names that it is about; empty if it is longer."""
     if verdict.reading:
         return verdict.reading.span
     shown = chinese.verdict(verdict) if has_cjk(text) else verdict
     joint = _joint(text)
-    comma = "、" if has_cjk(text) else ", "
-    first = shown.ranked
-    if first and first.ranking.stands:
-        return f"第{first.count + 1}" if has_cjk(text) else f"Number {first.count + 1}"
-    if first and (
-        asked[0].kind != "number"
-        if first.ranking.kind == "top"
-        else first.ranking.kind == "count" and not counts(asked[0].text)
-    ):
-        between = joint if first.ranking.kind == "top" and first.ranking.first == 1 else comma
-        return between.join(row.name for row in first.rows) if first.count <= TIED else ""
-    if first and first.ranking.kind == "top" and len(first.rows) > 1:
-        return ""  # the figures of each are in the table
+    comma = _comma(text)
+    if shown.ranked and (said_of := _of_ranking(shown.ranked, asked[0], text)) is not None:
+        return said_of
     lines = [
         line for line in text.split(_EVIDENCE)[0].splitlines() if "**" in line and not line.startswith(("|", "- "))
     ]
@@ -167,18 +161,14 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
         return ""
     if shown.shared and not counts(asked[0].text):
         return comma.join(shown.shared) if len(shown.shared) <= TIED else ""
+    calculated = bool(verdict.chosen and verdict.computed)
     differs = asked[0].kind != "whether" and DIFFERENCE.search(asked[0].text)
     times = asked[0].kind != "whether" and TIMES.search(asked[0].text)
     beyond = asked[0].kind != "number" and _BEYOND.search(asked[0].text)
-    if (
-        beyond
-        and verdict.chosen
-        and verdict.computed
-        and len(asked) == 1 < len(lines)
-        and (by := _BOLD.search(lines[1]))
-    ):
+    by = _BOLD.search(lines[1]) if calculated and beyond and len(asked) == 1 < len(lines) else None
+    if by:
         return joint.join((_bold(lines[0], asked[0], verdict), _AGAIN.sub("", by[1])))
-    if verdict.chosen and verdict.computed and (asked[0].kind == "number" or differs or times):
+    if calculated and (asked[0].kind == "number" or differs or times):
         # what is calculated from the figures before it: the difference, then the ratio
         lines = lines[-1:] if times else lines[1:]
     elif (
@@ -204,6 +194,17 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     if operation == "growth" and len(asked) == 2 and len(lines) == 1:
         said = [*(plain_of(f.fact) for f in shown.findings if str(year_of(f.fact)) in asked[0].text), *said]
     return joint.join(dict.fromkeys(said)) if len(said) == len(asked) and all(said) else ""
+
+
+def _of_ranking(found: Ranked, asked: Asked, text: str) -> str | None:
+    """Return the answer of a ranking in one line: a rank or names; None if it is a figure that the text says."""
+    ranking = found.ranking
+    if ranking.stands:
+        return f"第{found.count + 1}" if has_cjk(text) else f"Number {found.count + 1}"
+    if asked.kind != "number" if ranking.kind == "top" else ranking.kind == "count" and not counts(asked.text):
+        between = _joint(text) if ranking.kind == "top" and ranking.first == 1 else _comma(text)
+        return between.join(row.name for row in found.rows) if found.count <= TIED else ""
+    return "" if ranking.kind == "top" and len(found.rows) > 1 else None  # the figures of each are in the table
 
 
 def _name_of(finding: Finding, among: Sequence[Finding]) -> str:

@@ -117,9 +117,7 @@ def _complete(ranking: Ranking, read: Table) -> bool:
     if ranking.place == WORLD and ranking.kind in _STATED:  # its list states it, and shows both ends only
         return any(head.label.startswith(_STATED[ranking.kind]) for head in read.heads)
     ranks = [row.rank for row in read.rows if row.rank]
-    if ranking.within:
-        return len(ranks) >= read.have
-    if ranking.kind == "top":
+    if ranking.kind == "top" and not ranking.within:
         end = 1 in ranks if ranking.most else any(row.fact.label.endswith("lowest)") for row in read.rows)
         return end and len(ranks) >= min(max(ranking.first, ranking.rank) + len(ranking.excluded), read.have)
     return len(ranks) >= read.have

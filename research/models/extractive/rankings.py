@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -177,7 +177,9 @@ class Ranking(Struct, frozen=True):
             return self.place, self.within
         whole = self.place != WORLD or (self.kind != "count" and self.first <= 20)
         return (
-            (self.place,) if whole else tuple(place for place in comparisons.REGIONS.values() if place != "Antarctica")
+            (self.place,)
+            if whole
+            else tuple(place for place in comparisons.REGIONS.values() if place != "Antarctica")  # no country
         )
 
 
@@ -255,22 +257,22 @@ def asked(q: Question) -> Ranking | None:
     limit = bound_of(q.text)
     text = (limit.without if limit else q.text).lower()
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?|\bmember(?: state)?s\b|\bmember (?=countries)", "countries ", text)
-    inside, asking, text, bare, masked = _inside(text)
-    group = next((each for each in groups() if each.name in inside[:1]), None)
-    joined = len(inside) > 2 - (group is None) or _JOINED.search(masked)
-    if joined or q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
+    named = _named(text)
+    group = next((each for each in groups() if each.name in named.places[:1]), None)
+    several = len(named.places) > (2 if group else 1) or _JOINED.search(named.masked)
+    said_of, text = set(tokens(text)) - set(tokens(named.text)), named.text
+    if several or q.relation or q.pick or q.years or _ELSEWHERE.search(_LISTED.sub(" ", text)):
         return None
-    place, within = (*inside, "", "")[:2]
-    kind, most, first = _kind(asking, place)
-    bare, masked = (_PLACED.sub(" ", patterns.ORDERED.sub(" ", each)) for each in (bare, masked))
+    place, within = (*named.places, "", "")[:2]
+    kind, most, first = _kind(named.asking, place)
+    bare, masked = (_PLACED.sub(" ", patterns.ORDERED.sub(" ", each)) for each in (named.bare, named.masked))
     if limit and limit.name:
         kind = "count" if _ASKS.search(text) or _COUNT.search(text) else None
     if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may state the group's own total
         return None
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
     words = tuple(token for token in dict.fromkeys(tokens(_SPAN.sub(r"\g<unit>", bare))) if _telling(token))
-    known = set(tokens(" ".join(labels))) | REGIONAL
-    known |= set(tokens(q.text)) - set(tokens(text))
+    known = set(tokens(" ".join(labels))) | REGIONAL | said_of
     if any(not set(tokens(name)) <= known for name in q.names if not limit or (usual(name) or name) != limit.name):
         return None  # the name is not a region: the question is about a thing, or about listed countries
     said = labels[0] if len(labels) == 1 and not _unsaid(labels[0], words) else "" if words else implied_by(q.text)
@@ -297,11 +299,21 @@ def asked(q: Question) -> Ranking | None:
     )
 
 
-def _inside(text: str) -> tuple[tuple[str, ...], str, str, str, str]:
-    """Return the places that a question names, groups first, and its text in four ways.
+class _Named(NamedTuple):
+    """The places that a question names, groups first, and its text with other words for them."""
 
-    With `countries` for the groups, without these, without any of the places, and with `{c}` for each.
-    """
+    places: tuple[str, ...]
+    asking: str
+    """With `countries` for the groups."""
+    text: str
+    """Without the groups."""
+    bare: str
+    """Without any of the places."""
+    masked: str
+    """With `{c}` for each place."""
+
+
+def _named(text: str) -> _Named:
     found, asking, masked = list[str](), text, text
     for group in groups():
         if group.pattern.search(text):
@@ -315,7 +327,7 @@ def _inside(text: str) -> tuple[tuple[str, ...], str, str, str, str]:
         if re.search(edged, bare):
             found += [name] if name != WORLD or not found else []
             bare, masked = re.sub(edged, " ", bare), re.sub(edged, "{c}", masked)
-    return tuple(found), " ".join(asking.split()), text, bare, masked
+    return _Named(tuple(found), " ".join(asking.split()), text, bare, masked)
 
 
 def _meant(bare: str) -> str:

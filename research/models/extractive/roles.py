@@ -34,6 +34,8 @@ from research.text import clip, language_of
 from research.types import FAILS, Message, Request, Source
 
 DONE = "Nothing more to look up: write what the sources say."
+_HOW_MUCH = re.compile(r"\W*[有是为]?多少[^\W\d_]{0,4}\W*")
+"""Matches a part that only asks for the figure: 有多少公里？"""
 
 
 def reply(request: Request) -> Iterator[str]:
@@ -77,10 +79,6 @@ def _refused(question: str, verdict: Verdict, text: str, language: str) -> Answe
     if answers(verdict) and all(part.status == "not_found" for part in judged(question, verdict, text)):
         text = answer(Verdict(verdict.question, closest=verdict.facts), language)
     return question, verdict, text
-
-
-_HOW_MUCH = re.compile(r"\W*[有是为]?多少[^\W\d_]{0,4}\W*")
-"""Matches a part that only asks for the figure: 有多少公里？"""
 
 
 class Solved(NamedTuple):
