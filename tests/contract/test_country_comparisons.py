@@ -424,10 +424,14 @@ def test_what_several_places_have_together_is_not_known(bench: Workbench, questi
         ("亚洲的内陆国家中哪个国家的人均GDP最高？", "**哈萨克斯坦**的实际人均GDP在亚洲的内陆国家中最高：**35,900美元**"),
         ("What is the total population of the NATO members in the EU?",
          "The total population of the countries in the European Union in NATO adds up to **436,164,445**"),
+        ("Which countries in the European Union have less unemployment than Switzerland?",
+         "(Switzerland): Netherlands, Germany, Slovenia, Malta, Czechia and Poland"),
         ("哪个内陆国家人口最多？", "**埃塞俄比亚**的总人口在内陆国家中最多：**121,372,632人"),
     ],
 )  # fmt: skip
-def test_the_countries_that_are_in_both_of_two_places(bench: Workbench, question: str, said: str) -> None:
+def test_the_countries_of_a_group_that_are_in_another_place_or_past_a_country(
+    bench: Workbench, question: str, said: str
+) -> None:
     view = research.run(question, workbench=bench)
     assert said in view.answer
     assert not {each.status for each in view.citations} & FAILS

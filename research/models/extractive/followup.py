@@ -177,9 +177,12 @@ def _of_top(before: str, earlier: Question, answer: str, text: str, new: Sequenc
 
 
 def _all_of(earlier: Question, answer: str) -> Sequence[str]:
-    """Return the countries in bold in the first line of an answer if there are several, otherwise the names in its question."""
-    listed = [name for name in _BOLD.findall(answer.partition("\n")[0]) if usual(name)]
-    return listed if len(listed) > 1 else earlier.names
+    """Return the countries in the first line of an answer: in bold, or other than in its question; else those in the question."""
+    line = answer.partition("\n")[0]
+    bold = [name for name in _BOLD.findall(line) if usual(name)]
+    asked = {usual(name) for name in earlier.names}
+    new = [each.names[0] for each in mentions(line) if len(each.names) == 1 and each.names[0] not in asked]
+    return next((listed for listed in (bold, new) if len(listed) > 1), earlier.names)
 
 
 def _joined(names: Sequence[str], before: str) -> str:

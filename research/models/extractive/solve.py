@@ -25,6 +25,7 @@ from research.models.extractive.fitting import (
 )
 from research.models.extractive.free import free
 from research.models.extractive.grounding import asking_sentences, understood
+from research.models.extractive.groups import is_group
 from research.models.extractive.members import among, past
 from research.models.extractive.own import apart, better
 from research.models.extractive.patterns import COMPARATIVE, DENIES, GROWTH, SUM, WEIGHS
@@ -312,7 +313,7 @@ def ranking(question: str) -> Ranking | None:
     if one := standing(question) or portion(question):
         return one
     excluded, text = excluded_from(question)
-    several = len({mention.names for mention in mentions(text)}) > 1
+    several = len({mention.names for mention in mentions(text) if not is_group(mention.written)}) > 1
     narrowed = several or "所在的国家" in text or DENIES.search(text.lower())
     found = None if narrowed else asked(parse(text))
     if found is None or not excluded:
