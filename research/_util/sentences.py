@@ -33,13 +33,17 @@ _HEADING = 10
 """Most words of a heading, or Chinese characters by two."""
 
 
-def sentences(text: str) -> list[str]:
-    """Return the sentences of each line, without list bullets and empty ones."""
-    return [piece for line in text.splitlines() for piece in sentences_of(line.strip().removeprefix("- "))]
+def sentences(text: str, *, clauses: bool = True) -> list[str]:
+    """Return the sentences of each line, without list bullets and empty ones; `clauses` is as for `sentences_of`."""
+    lines = (line.strip().removeprefix("- ") for line in text.splitlines())
+    return [piece for line in lines for piece in sentences_of(line, clauses=clauses)]
 
 
-def sentences_of(line: str) -> list[str]:
-    """Return the sentences of a line.  Full stops after abbreviations or initials, or before small letters, end none."""
+def sentences_of(line: str, *, clauses: bool = True) -> list[str]:
+    """Return the sentences of a line.  Full stops after abbreviations or initials, or before small letters, end none.
+
+    With `clauses`, a Chinese semicolon outside of a quotation ends one too; the cases of a rule stand between such.
+    """
     found, start = [], 0
     at = 0
     while match := _STOP.search(line, at):
@@ -48,7 +52,8 @@ def sentences_of(line: str) -> list[str]:
         before = line[start : match.start()]
         after = line[end : end + _NEXT]
         following = after.lstrip(" \"'“‘([*_")
-        if following[:1].islower():
+        apart = clauses and before.count("“") == before.count("”")
+        if following[:1].islower() or (match.group()[0] == "；" and not apart):
             continue
         if match.group()[0] == ".":
             last = re.findall(r"[\w.]{0,30}$", before[-_LAST:])[0].lower()

@@ -22,6 +22,7 @@ from research.citations.derived import (
     denied,
     derive,
     inputs_of,
+    members,
     neighbours,
     passing,
     per_unit,
@@ -457,6 +458,10 @@ def _calculated(
         meant = inputs_of(said, cells)
         each = accounted(said, meant, spoken("high", "low", "compared")) and not says("sum", said.text)
         return _set_against(said, meant) if each else None
+    if all_of_them := members(said, cells):
+        holds, rows = all_of_them
+        count = because("the source lists {figure} countries", figure=len(rows))
+        return _Found("calculated" if holds else "contradicted", (count,), _lines(rows))
     if past := passing(said, cells):
         return _Found("calculated", (Reason(", ".join(written_of(cell, past) for cell in past)),), _lines(past))
     said_words = words(said.text)

@@ -256,6 +256,24 @@ def passing(claim: Told, cells: Sequence[Cell]) -> list[Cell]:
     return past if right and same and all(each.value == len(past) for each in counted) else []
 
 
+def members(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
+    """Return whether a place has as many countries as a claim says, which are all that it names if any, and the list of them.
+
+    None if the claim says more, or if no list has all countries of the place.
+    """
+    said = words(claim.text)
+    listed = [cell for cell in cells if cell.rank and cell.rank.high and cell.topic and cell.topic <= said]
+    names, counts = mentioned(claim.text, listed), [each.written for each in claim.figures]
+    other = said - words(" ".join([*names, *counts])) - spoken("link", "ranked", "member")
+    whole = {cell.names[0] for cell in listed}
+    sources = {cell.n for cell in listed}
+    every = any(f": {len(whole)} of {len(whole)} " in cell.line for cell in cells if {cell.n} == sources)
+    if len(counts) != 1 or not every or any(other - cell.topic for cell in listed) or set(names) not in (set(), whole):
+        return None
+    figure = claim.figures[0]
+    return None if figure.hedge or figure.unit else (figure.value == len(whole), listed)
+
+
 def _all_there(past: Sequence[Cell], whole: Sequence[Cell]) -> bool:
     """Return whether the lines of one ranking show all that are past a limit: all lines are there, or the next after these."""
     ranks, own = [each.rank for each in whole if each.rank], [each.rank for each in past if each.rank]

@@ -162,6 +162,8 @@ def stated(source: Source) -> Iterator[Sentence]:
         if line.startswith("#") or not (inside or text.endswith(_STOPS)):
             heading = text
         pieces = sentences_of(text) if not inside else []
+        rules = sentences_of(text, clauses=False) if "；" in text and not inside else []
+        yield from (Sentence(each, "", heading, pieces[0]) for each in rules if each not in pieces)
         for sentence, following in pairwise([*pieces, ""] if pieces else []):
             before, said = said, _open(said + sentence)
             piece = sentence[0].islower() or sentence.endswith(("?", "？", "…", "...", ":", "："))

@@ -106,16 +106,17 @@ _HEDGE = tuple(
             r"将近|近|接近|略少于|略低于",
         ),
         ("about", r"about|around|approximately|approx\.?|roughly|some|circa|c\.|~|≈|约|大约|大概|左右"),
-        ("least", r"no (?:fewer|less) than|at least|不少于|不低于|至少"),
-        ("most", r"no more than|at most|不超过|不多于|不高于|至多|最多"),
+        ("least", r"no (?:fewer|less) than|at least|不少于|不低于|大于等于|≥|至少|(?<![不未])满"),
+        ("most", r"no more than|at most|不超过|不多于|不高于|小于等于|≤|至多|最多"),
         (
             "over",
             r"over|(?:more|higher|greater|larger|longer) than|above|in excess of|exceed(?:s|ed|ing)?|upwards of|"
             r"surpass(?:es|ed)?|超过|逾|多于|高于|大于|突破",
         ),
-        ("under", r"under|(?:less|fewer|lower|smaller|shorter) than|below|不到|低于|少于|小于|不足"),
+        ("under", r"under|(?:less|fewer|lower|smaller|shorter) than|below|不到|低于|少于|小于|不足|[不未]满"),
     )
 )
+_LIMIT_BEHIND = re.compile(r"(?:[及或含]?(?P<least>以上)|[及或含]?(?P<most>以下|以内|之内))")
 _MORE_BEHIND = re.compile(r"\s{0,9}(?:or more|[多余](?=[个名座只台条项次人家种米公吨元美英\u4e07\u4ebf]))")
 _APPROXIMATE = re.compile(r"\s{0,9}(?:or so|左右|上下)", re.I)
 
@@ -310,9 +311,9 @@ def _spelled(text: str) -> Iterator[Quantity]:
 
 def _chinese(text: str) -> Iterator[Quantity]:
     for match in _ZH_NUMBER.finditer(text):
-        value = zh_value(match.group())
-        if value > 1:
-            yield _in_words(text, match, value, weak=True)
+        found = _in_words(text, match, zh_value(match.group()), weak=True)
+        if zh_value(match.group()) > 1 or found.limit:  # 一 is a figure only in 满一年, 一年以上
+            yield found
 
 
 def _in_words(text: str, match: re.Match[str], value: float, *, weak: bool) -> Quantity:
@@ -363,6 +364,8 @@ def hedged(text: str, start: int, end: int) -> tuple[str, int, int]:
         return "over", start, end + (more.end() if behind.startswith(more[0]) else more.end() - 1)
     if around := _APPROXIMATE.match(behind):
         return "about", start, end + around.end()
+    if limit := _LIMIT_BEHIND.match(behind):
+        return str(limit.lastgroup), start, end + limit.end()
     return "", start, end
 
 

@@ -351,6 +351,8 @@ GUILD = {
     "2025年6月理事会纪要": "梁志成提出购置两台数控雕刻机，预算为64万元。韩越反对，认为应当先修缮厂房。\n\n"
     "会议决定南桥镇车间于9月1日开工，由苏敏负责。",
     "木工坊守则": "女员工享有158天产假，男员工陪产假为15天。\n\n学徒入门满一年者，每年享有年假7天。满四年者增至11天。\n\n"
+    "师傅授课满一年不满五年的，课时津贴为每月300元；满五年不满十年的，课时津贴为每月500元；满十年的，课时津贴为每月800元。\n\n"
+    "全年累计病假在八天以内的，工资照发；超过八天的部分，按百分之七十发放。\n\n"
     "青石镇车间面积900平方米。",
 }
 
@@ -363,6 +365,25 @@ def guild(noted: Noted) -> Asked:
 def test_of_two_figures_only_the_one_beside_what_is_asked_is_the_short_answer(guild: Asked) -> None:
     assert guild("产假是多少天？").short != "15天"
     assert guild("陪产假是多少天？").short == "15天"
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("师傅授课六年，课时津贴是多少？", "500元"),
+        ("师傅授课十年，课时津贴是多少？", "800元"),
+        ("师傅授课半年，课时津贴是多少？", ""),
+        ("病假超过八天，工资怎么发？", "超过八天的部分，按百分之七十发放"),
+    ],
+)
+def test_of_the_cases_of_a_rule_the_one_that_applies_is_the_short_answer(
+    guild: Asked, question: str, short: str
+) -> None:
+    view = guild(question)
+    assert (view.short or "").rstrip("。") == short
+    assert (
+        "满一年不满五年的，课时津贴为每月300元；满五年" in view.answer or "病假在八天以内的，工资照发；" in view.answer
+    )
 
 
 def test_the_sentence_behind_is_quoted_with_one_that_leaves_a_part_of_the_question_open(guild: Asked) -> None:

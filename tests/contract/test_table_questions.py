@@ -690,6 +690,11 @@ def lists(tmp_path: Path) -> Path:
         ("Who is in the Lisbon office?", "Luis Prado"),
         ("List the managers and their offices.", "3 rows"),
         ("Which projects are over budget?", "Borealis, Ember"),
+        ("How much is left in the Atlas budget?", "22,000 EUR"),
+        ("How much of the budget of Nora Quinn remains?", "23,000 EUR"),
+        ("Which project has the most budget left?", "Atlas"),
+        ("By how much did Ember exceed its budget?", "21,000 EUR"),
+        ("How many projects does Nora Quinn have, and what is the total budget?", "2; 165,000 EUR"),
         ("哪些设备的状态是维修？", "传送带、叉车"),
         ("哪些设备已经报废？", "空调"),
         ("叉车的责任人是谁？", "李强"),
@@ -716,6 +721,8 @@ def test_rows_and_columns_are_named_in_one_line_and_checked(
         "Which projects are over staff?",
         "Which projects are in the Madrid office?",
         "研发部有哪些设备？",
+        "Which project manager has the most left?",
+        "How many projects does Nora Quinn have left?",
     ],
 )
 def test_what_no_column_is_certain_to_say_is_refused(

@@ -399,5 +399,5 @@ def _paragraphs(text: str) -> Iterator[list[Fact]]:
         lines = [html.unescape(raw.removeprefix(">").strip()) for raw in quoted.splitlines()]
         for line in lines if url.startswith(f"library://{FACTBOOK}/") else with_headings(unwrapped(lines)):
             whole = line.startswith(("#", "|")) or (_LABEL.match(line) and len(line) < 400)
-            pieces = [line] if whole else sentences(line)
+            pieces = [line] if whole else sentences(line, clauses=False)
             yield [Fact(int(n), url, title.strip(), piece) for piece in pieces if piece not in ("", "…")]

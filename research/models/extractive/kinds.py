@@ -23,7 +23,7 @@ _ASKED: dict[Kind, str] = {
     r"\bwhat (?:is|was|are|were) [^.?!]{0,60}\bworth\b|多少|"
     r"\bwhat (?:is|was|are|were) (?:[\w'’-]{1,30} ){0,4}?(?:budget|costs?|price|sales|revenues?|turnover|profits?|salary|wages?|"
     r"rent|fee|weight|headcount|discount|share|rate|number)(?= (?:of|for|in|per|at|from|to)\b|\W*$)|"
-    r"几[个位名座艘条种次岁]|多[长高大远深宽]",
+    r"(?<!哪)几(?:[个位名座艘条种次岁天周年]|小时|分钟)|多[长高大远深宽]",
     "person": r"\bwho(?:se|m)?\b|谁|哪位|何人",
     "place": r"\bwhere\b|\b(?:what|which) (?:\w+ )?(?:city|town|village|state|country|county|region|province|island|"
     r"place|continent)\b|哪里|哪儿|何处|何地|什么地方|位于哪|哪[个座一](?:国家|城市|省|市|县|地区|岛)",

@@ -46,7 +46,7 @@ DENIES = re.compile(
     r"(?<!\bwhether or )\b(?:(?:can)?not(?! only| \w+ than)|never|neither|nor|except|excluding|other than|no longer|"
     r"apart from|aside from|leaving out|not counting)\b|"
     r"(?<!^)\b(?:do|does|did|is|are|was|were|has|have|ca|wo|must|should|could|would)n['’]t\b(?! (?:it|they|he|she|there)\b)|"
-    r"(?:没有?|未(?!来)|除了|不(?!同|过|少|久|足|到|仅|断|超|低|丹))"
+    r"(?:没有?|未(?![来满])|除了|不(?![同过少久足到仅断超低丹满]))"
 )
 """Matches a negation, which turns the answer round: `isn't` that opens a question, or ends it in `isn't it`, does not."""
 OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")

@@ -92,6 +92,9 @@ def _answered(finder: Finder, ranking: Ranking, label: str, found: Sequence[Tabl
         return (top, False) if top else None
     if ranking.kind == "count":
         return _count(finder, ranking, label, found)
+    if ranking.kind == "members":
+        states = _states(found)
+        return Ranked(ranking, label, tuple(states), len(states), covered=_covered(found)), False
     return _total(finder, ranking, label, found)
 
 

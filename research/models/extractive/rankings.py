@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -32,7 +33,9 @@ TITLE = f"{comparisons.TITLE} · "
 
 ALL = 20
 """Most countries of an order, in which all are asked for."""
-Kind = Literal["top", "count", "sum", "share", "mean", "median"]
+Kind = Literal["top", "count", "members", "sum", "share", "mean", "median"]
+POPULATION = "Population, total"
+"""The measure whose lists have every country."""
 
 CLEAR = 0.6
 """Least probability of a label to rank countries by; it is read with and without the words for countries."""
@@ -71,6 +74,8 @@ _BAD = re.compile(
 )
 """Measures of which more is worse."""
 _COUNT = re.compile(r"\b(?:how many|number of) (?:\w+ ){0,3}?(?:countries|nations|states)\b|多少(?:个)?国家|几个国家")
+_MEMBERS = re.compile(r"\b(?:countries|nations|states)\b|国家|几国|哪些?国")
+"""Matches what asks for the countries of a place, if it names no measure."""
 _THRESHOLD = re.compile(
     r"\b(?P<above>more than|over|above|at least|exceed(?:s|ing)?|higher than|greater than|upwards of)|"
     r"\b(?P<below>less than|under|below|fewer than|at most|lower than)|"
@@ -99,7 +104,7 @@ _IGNORED = frozenset(
     "host holder home top best worst continent region proven known often burn produce mean altogether across sit "
     "lying under above below 超过 高于 多于 大于 低于 少于 不到 小于 以上 万 亿 千万 百万 "
     "stan stans 谁 按 依次 列出 加 起来 加起来 一共 全球 世界 全世界 哪个国家 "
-    "排名 分别 各国 各自 三个 五个 four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
+    "属于 排名 分别 各国 各自 三个 五个 four five six seven eight nine ten 两 三 四 五 六 七 八 九 十 最".split()
 )
 
 _STANDS = re.compile(r"\brank(?:s|ed|ing)?\b|排(?:名|在|行)?(?:世界|全球)?(?:的|是)?第几|第几[大多高位名]", re.I)
@@ -257,7 +262,8 @@ def asked(q: Question) -> Ranking | None:
     limit = bound_of(q.text)
     text = (limit.without if limit else q.text).lower()
     text = re.sub(r"(?<![a-z])['’‘]?stans\b['’]?|\bmember(?: state)?s\b|\bmember (?=countries)", "countries ", text)
-    named = _named(text)
+    text = text.replace("成员国", "国家")
+    named, plain = _named(text), text
     group = next((each for each in groups() if each.name in named.places[:1]), None)
     several = len(named.places) > (2 if group else 1) or _JOINED.search(named.masked)
     said_of, text = set(tokens(text)) - set(tokens(named.text)), named.text
@@ -268,8 +274,6 @@ def asked(q: Question) -> Ranking | None:
     bare, masked = (_PLACED.sub(" ", patterns.ORDERED.sub(" ", each)) for each in (named.bare, named.masked))
     if limit and limit.name:
         kind = "count" if _ASKS.search(text) or _COUNT.search(text) else None
-    if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may state the group's own total
-        return None
     labels = list(dict.fromkeys(target.label for target in q.targets if target.label))
     words = tuple(token for token in dict.fromkeys(tokens(_SPAN.sub(r"\g<unit>", bare))) if _telling(token))
     known = set(tokens(" ".join(labels))) | REGIONAL | said_of
@@ -278,8 +282,13 @@ def asked(q: Question) -> Ranking | None:
     said = labels[0] if len(labels) == 1 and not _unsaid(labels[0], words) else "" if words else implied_by(q.text)
     label = said or _meant(masked)
     if not label and kind == "count" and re.search(r"(?:\d|\ba )\D{0,12}(?:people|inhabitants|residents|人)", text):
-        label = "Population, total"
+        label = POPULATION
     limit = limit if kind == "count" else None
+    regional = place not in ("", WORLD) and not (labels or words or limit)
+    if regional and kind in (None, "count", "sum") and _MEMBERS.search(plain):
+        kind, label = "members", POPULATION
+    if kind is None or (group and kind == "sum" and mentions(q.text)):  # a source may state the group's own total
+        return None
     if (kind == "count" and limit is None) or (label and _unsaid(label, words)):
         return None
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
@@ -372,8 +381,14 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
     return ("sum", True, 1) if _SUM.search(text) or place != WORLD else (None, True, 1)
 
 
+@lru_cache(maxsize=1)
+def _folded() -> frozenset[str]:
+    """Return the words that say nothing as `tokens` gives them: `doe` for *does*."""
+    return frozenset(tokens(" ".join(STOP_WORDS)))
+
+
 def _telling(token: str) -> bool:
-    known = any(token in words for words in (_IGNORED, STOP_WORDS, filler()))
+    known = any(token in words for words in (_IGNORED, STOP_WORDS, _folded(), filler()))
     return not (
         known
         or token[0].isdigit()

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from research.models.extractive.asked import options
+from research.models.extractive.cases import case_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.followup import lost
 from research.models.extractive.kinds import Kind, kind_of
@@ -252,6 +253,9 @@ def _span(said: Sentence, kind: Kind | None, prose: Prose, *, named: bool) -> st
     A sentence says it right behind its verb, where the subject is all that is asked about.
     """
     line, asked = said.fact.line, prose.wanted.asked - keys(said.page.title)
+    if (case := case_of(line, prose.wanted.text)) != line:
+        results = [each for each in quantities(case) if each.kind == "number" and not each.limit]
+        return amount(case, results[0]) if kind == "number" and len(results) == 1 else case
     figures = {each.start: each for each in quantities(line) if each.kind == "number"}
     clauses = [(each.start(), each.end()) for each in re.finditer(r"(?:[^，,;；]|,(?=\d))+", line)]
     rivals = [(a, b) for a, b in clauses if asked <= keys(line[a:b]) and any(a <= at < b for at in figures)]

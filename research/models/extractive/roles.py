@@ -25,7 +25,7 @@ from research.models.extractive.prose import Prose, names_asked
 from research.models.extractive.question import parse
 from research.models.extractive.steps import asking, relevant, solved
 from research.models.extractive.table_reading import QUERY
-from research.models.extractive.tabular import columns_of
+from research.models.extractive.tabular import columns_of, of_same_rows, same_rows
 from research.models.extractive.verdict import Action, Verdict
 from research.models.extractive.write import answer
 from research.parsing.markup import enclosed
@@ -108,7 +108,10 @@ def _solved(evidence: Evidence, messages: Sequence[Message] | None = None) -> li
         if before and _already(evidence, text, before):
             continue
         about = carried(whole, before.question) if before else ""  # `and when was the last election?`
-        tried = _each(evidence, about, messages)._replace(question=whole) if about else None
+        of_rows = same_rows(whole, before.question, before.verdict) if before and not about else ""
+        tried = _each(evidence, about or of_rows, messages)._replace(question=whole) if about or of_rows else None
+        if before and of_rows and tried and not of_same_rows(tried.verdict, before.verdict):
+            tried = None
         alone = tried if tried and _goes_on(tried.verdict) else _each(evidence, whole, messages)
         found.append(alone if _goes_on(alone.verdict) else _within(evidence, text, alone, messages))
     first = found[0].verdict

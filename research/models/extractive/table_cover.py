@@ -66,7 +66,7 @@ CLEAR = 0.55
 """Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
 _CHINESE = re.compile(
     r"请问?|在(?:我们|咱们)?(?:公司|单位|这[里儿])|"
-    r"加起来|一共|总共|合计|共有|共|总[额数量]?|平均[分值数]?|均[分值]|中位数|最[高低大小多少长久短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
+    r"还?剩[下余]?|结余|加起来|一共|总共|合计|共有|共|总[额数量]?|平均[分值数]?|均[分值]|中位数|最[高低大小多少长久短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
     rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|全体|全|整个?|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
     r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|列出|"
     r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|拿|获得|多|少"
@@ -81,9 +81,10 @@ def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = Fals
     """
     negated = DENIED.search(meant.text)
     beyond = _BEYOND.search(meant.text)
-    if (beyond and not (beyond.start() == 0 and meant.offers())) or (
-        said.DIFFERENCE.search(meant.text) and not compares
-    ):
+    takes = said.DIFFERENCE.search(meant.text) or (
+        said.LEFT.search(meant.text) and not any(said.LEFT.search(each.name) for each in columns)
+    )
+    if (beyond and not (beyond.start() == 0 and meant.offers())) or (takes and not compares):
         return [meant.text]
     if negated and any(each.value and each.start <= negated.start() < each.end for each in meant.found or ()):
         negated = None  # 未付款 is a value
@@ -134,7 +135,8 @@ def _flag(column: PColumn) -> bool:
 def _rest(meant: Meant) -> str:
     """Return the question without its values, times and limits."""
     text = list(meant.text)
-    for each in (*(meant.found or ()), *meant.periods, *meant.limits):
+    against = (limit for _, limit in meant.against)
+    for each in (*(meant.found or ()), *meant.periods, *meant.limits, *against):
         for i in range(each.start, min(each.end, len(text))):
             text[i] = " "
     return "".join(text).replace(meant.how_words or "\0", " ")

@@ -146,7 +146,7 @@ class Meant:
         match = said.AGAINST.search(self.text)
         if match is None or self.limits:
             return []
-        asked = {each.text for each in self.periods}
+        asked = {each.text for each in self.periods} or set(list(self.wide)[-1:])
         columns = [each for each in self.figures if not asked or asked.issuperset(_times_of(each))]
         before, behind = (
             [each for each in columns if each.name in part]
@@ -155,14 +155,7 @@ class Meant:
         )
         one = [each for each in before if each not in behind]
         if not one and len(behind) == 1:  # `over budget`
-            name = behind[0]
-            one = [
-                each
-                for each in columns
-                if each is not name
-                and _times_of(each) == _times_of(name)
-                and (each.unit or cosine(each.said, name.said) >= NEAR)
-            ]
+            one = counterparts(behind[0], columns)
         if len(one) != 1 or len(behind) != 1 or one[0].unit != behind[0].unit:
             return []
         how = str(match.lastgroup)
@@ -415,6 +408,17 @@ def _begun(text: str, columns: Sequence[PColumn]) -> tuple[str, PColumn | None]:
     longest = max(shared, key=len, default="")
     alike = [each for each in columns if each.name.startswith(longest)]
     return (longest, alike[0]) if len(longest) > 1 and len(alike) == 1 else ("", None)
+
+
+def counterparts(name: PColumn, columns: Sequence[PColumn]) -> list[PColumn]:
+    """Return the figures to compare with one, as what was spent with a budget: of its time, or else of none."""
+    alike = [
+        each
+        for each in columns
+        if each is not name and each.unit == name.unit and (each.unit or cosine(each.said, name.said) >= NEAR)
+    ]
+    of_its_time = [each for each in alike if _times_of(each) == _times_of(name)]
+    return of_its_time or [each for each in alike if not _times_of(each)]
 
 
 def _times_of(column: PColumn) -> list[str]:

@@ -25,7 +25,7 @@ from research.models.extractive.table_columns import (
 )
 from research.models.extractive.table_cover import CLEAR, DENIED, per_time, uncovered, uneven
 from research.models.extractive.table_degrees import measured
-from research.models.extractive.table_meant import COUNTED, GROUPED
+from research.models.extractive.table_meant import COUNTED, GROUPED, counterparts
 from research.models.extractive.table_measure import Measured
 from research.models.extractive.table_nouns import PRICE_OF_ONE, added, figures, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
@@ -68,7 +68,7 @@ class Plan(Struct, frozen=True):
     """How many members of a ranking are asked for; 0 for one, -1 for all."""
     rank: int = 1
     aggregate: str = ""
-    """SUM, AVG, MAX, MIN, COUNT, MEDIAN, RATIO, or SHARE for the percentage that each member has of the sum."""
+    """SUM, AVG, MAX, MIN, COUNT, MEDIAN, RATIO, LESS, or SHARE for the percentage that each member has of the sum."""
     wide: tuple[tuple[str, PColumn], ...] = ()
     """Columns that are one measure in different years."""
     score: float = 0.0
@@ -78,8 +78,11 @@ class Plan(Struct, frozen=True):
     """Whether a change is asked for in units, not percent."""
     beside: tuple[PColumn, ...] = ()
     """Columns that are listed beside the group: `the managers and their offices`."""
-    ratio: tuple[PColumn, PColumn] | None = None
-    """The columns whose sums are divided: `rent per seat`; the measure has the name and unit of the result."""
+    pair: tuple[PColumn, PColumn] | None = None
+    """The columns whose sums are divided, `rent per seat`, or of which one is taken from the other: what is left of a budget.
+
+    The measure has the name and unit of the result.
+    """
     unread: tuple[str, ...] = ()
     """Words of the question that the table does not account for, so that the plan is only near to what is asked."""
 
@@ -160,11 +163,11 @@ class _Planner(Measured):
 
     def read(self) -> Plan | Doubt | None:
         """Return the plan if the table covers the whole question, or the columns that it may mean."""
-        plan = self._cell() or self._listed() or _ratio(self) or self.plan()
+        plan = self._cell() or self._listed() or _ratio(self) or _remainder(self) or self.plan()
         if plan is None:
             return self._doubt()
         columns = [
-            *(plan.ratio or [plan.measure]),
+            *(plan.pair or [plan.measure]),
             plan.group or self.group()[0],
             plan.time,
             *(column for column, _ in plan.limits),
@@ -172,7 +175,11 @@ class _Planner(Measured):
         columns += [*plan.beside, *(limit.other for _, limit in plan.limits), *(each.column for each in plan.filters)]
         if _other_kind(self, plan) or _qualified(plan, self.text):
             return None
-        compares = plan.operation == "difference" or (plan.operation == "growth" and len(plan.periods) == 2)
+        compares = (
+            plan.operation == "difference"
+            or plan.aggregate == "LESS"
+            or (plan.operation == "growth" and len(plan.periods) == 2)
+        )
         left = uncovered(self, [each for each in columns if each], compares=compares)
         if left and not _near(self, plan, left):
             return None
@@ -475,8 +482,55 @@ def _ratio(meant: Measured) -> Plan | None:
         rank=said.rank_of(meant.text),
         aggregate="RATIO",
         score=top.score + 0.5,
-        ratio=(top.column, by[0]),
+        pair=(top.column, by[0]),
     )
+
+
+def _remainder(meant: Measured) -> Plan | None:
+    """Return the plan that takes one column from another: what is left of a budget, by how much more was spent."""
+    if meant.found is None or meant.strangers() or meant.limits:
+        return None
+    pair = _taken(meant)
+    group, support = meant.group()
+    grouped = group is not None and GROUPED.search(meant.text) is not None
+    asks = meant.ranked() or NAMES.search(meant.text) is not None or grouped
+    if pair is None or support < 0 or asks != (group is not None) or not all(map(added, pair)):
+        return None
+    name = f"{pair[0].said}减{pair[1].said}" if has_cjk(meant.text) else f"{pair[0].said} minus {pair[1].said}"
+    return Plan(
+        table=meant.table,
+        operation="rank" if group else "mean",
+        measure=PColumn("left", name, "number", pair[0].unit),
+        group=group,
+        filters=tuple(meant.found),
+        most=said.LEAST.search(meant.text) is None,
+        many=-1 if grouped else said.count_of(meant.text),
+        rank=said.rank_of(meant.text),
+        aggregate="LESS",
+        score=1.5,
+        pair=pair,
+    )
+
+
+def _taken(meant: Measured) -> tuple[PColumn, PColumn] | None:
+    """Return the column that a question takes another one from, and that one; None if it does not, or names neither."""
+    if meant.against and said.ABSOLUTE.search(meant.text):
+        column, limit = meant.against[0]
+        pair = (column, limit.other or column)
+        return pair if limit.sign == ">" else pair[::-1]
+    left = said.LEFT.search(meant.text)
+    if left is None or any(said.LEFT.search(each.name) for each in meant.figures):
+        return None
+    years = {each.text for each in meant.periods} or set(list(meant.wide)[-1:])
+    wide = {column for year, column in meant.wide.items() if year not in years}
+    columns = [each for each in meant.figures if each not in wide]
+    named = [
+        each
+        for each in columns
+        if any(same(word, own) for word in words_of(meant.text) for own in each.words if own not in GENERIC)
+    ]
+    others = counterparts(named[0], columns) if len(named) == 1 else []
+    return (named[0], others[0]) if len(others) == 1 else None
 
 
 NAMES = re.compile(r"^\W*(?:\w+ ){0,2}?(?:which|who|whose)\b(?! (?:percent|share|proportion))|哪[^\d]|谁", re.I)

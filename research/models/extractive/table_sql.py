@@ -14,6 +14,7 @@ SHOWN = 12
 """Rows of a ranking or a list that are fetched."""
 LISTED = 40
 """Most members of a list."""
+_JOINED = {"RATIO": "per", "LESS": "minus"}
 _QUARTERS = {"Q1": ("01", "03"), "Q2": ("04", "06"), "Q3": ("07", "09"), "Q4": ("10", "12")}
 
 
@@ -49,14 +50,9 @@ def statement(plan: Plan) -> str:
         return f"SELECT DISTINCT {listed} FROM {table}{where} {order}"
     if plan.operation == "difference":
         return _difference(plan)
-    used = plan.ratio or ([plan.measure] if plan.measure else [])
+    used = plan.pair or ([plan.measure] if plan.measure else [])
     conditions += [f"{each.sql} IS NOT NULL" for each in used]
-    value = "COUNT(*)" if plan.measure is None else f"{plan.aggregate}({plan.measure.sql})"
-    if plan.ratio:
-        value = f"1.0 * SUM({plan.ratio[0].sql}) / SUM({plan.ratio[1].sql})"
-    if plan.aggregate == "SHARE":
-        assert plan.measure
-        value = f"100.0 * SUM({plan.measure.sql}) / (SELECT SUM({plan.measure.sql}) FROM {table}{_where(conditions)})"
+    value = _value(plan, f"{table}{_where(conditions)}")
     if plan.operation == "rank":
         assert plan.group
         way = "DESC" if plan.most else "ASC"
@@ -79,10 +75,22 @@ def statement(plan: Plan) -> str:
     return f"SELECT {value} AS {value_name(plan)} FROM {table}{_where(conditions)}"
 
 
+def _value(plan: Plan, rows: str) -> str:
+    """Return the expression for the figure that is asked for; `rows` are those of which a share is taken."""
+    if plan.measure is None:
+        return "COUNT(*)"
+    if plan.pair:
+        one, other = (f"SUM({each.sql})" for each in plan.pair)
+        return f"1.0 * {one} / {other}" if plan.aggregate == "RATIO" else f"{one} - {other}"
+    if plan.aggregate == "SHARE":
+        return f"100.0 * SUM({plan.measure.sql}) / (SELECT SUM({plan.measure.sql}) FROM {rows})"
+    return f"{plan.aggregate}({plan.measure.sql})"
+
+
 def value_name(plan: Plan) -> str:
-    """Return the name of the figure in a result: `sum_sales`, `max_age`, `n_rows`, `rent_per_seats`."""
-    if plan.ratio:
-        return "_per_".join(each.sql for each in plan.ratio)
+    """Return the name of the figure in a result: `sum_sales`, `max_age`, `n_rows`, `rent_per_seats`, `budget_minus_spent`."""
+    if plan.pair:
+        return f"_{_JOINED[plan.aggregate]}_".join(each.sql for each in plan.pair)
     return f"{plan.aggregate.lower()}_{plan.measure.sql}" if plan.measure else "n_rows"
 
 

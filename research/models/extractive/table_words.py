@@ -55,7 +55,10 @@ DOWN = re.compile(
     r"\b(?:declin\w+|decreas\w+|f[ae]ll(?:s|en|ing)?|drop\w*|shr[aiu]nk\w*|los[te]s?|cut|reduc\w+)\b|下降|减少|下跌|降幅",
     re.I,
 )
-ABSOLUTE = re.compile(r"\b(?:by how much|how much (?:did|has|have)|absolute)\b|增加(?:了)?多少(?!%|百分)|绝对", re.I)
+ABSOLUTE = re.compile(
+    r"\b(?:by how much|how much (?:did|has|have)|absolute)\b|增加(?:了)?多少(?!%|百分)|绝对|超[出过]?[^，。？]{1,12}多少\W*$",
+    re.I,
+)
 SHARE = re.compile(
     r"\b(?:percent(?:age)?|share|proportion|fraction|what part)\b|百分之|占比|比例|占.{0,12}(?:多少|几)|%", re.I
 )
@@ -64,6 +67,8 @@ DIFFERENCE = re.compile(
     r"(?<![占分])比(?!例).{1,20}[多少高低]",
     re.I,
 )
+LEFT = re.compile(r"\b(?:left|remain(?:s|ed|ing)?|unspent|unused)\b|还?剩[下余]?|结余", re.I)
+"""What asks how much is left of a figure when another one is taken from it."""
 TIMES = re.compile(r"\btimes\b|倍", re.I)
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 _RANK = re.compile(
@@ -117,7 +122,7 @@ class Limit(Struct, frozen=True):
     """The column whose figure in the same row is the limit: the budget of `spent more than its budget`."""
 
 
-CALCULATIONS = (MOST, LEAST, WORST, MEAN, MEDIAN, SUM, GROWTH, SHARE, DIFFERENCE)
+CALCULATIONS = (MOST, LEAST, WORST, MEAN, MEDIAN, SUM, GROWTH, SHARE, DIFFERENCE, LEFT)
 """What a question asks to calculate."""
 
 

@@ -16,8 +16,9 @@ from research.models.extractive.table_plan import Doubt, Plan, planned
 from research.models.extractive.table_reading import PTable, Rows, asked_of, figure, ran, result_of, tables
 from research.models.extractive.table_sql import LISTED, statement
 from research.models.extractive.table_words import CALCULATIONS
+from research.models.extractive.times import periods
 from research.models.extractive.verdict import Action, TableAnswer, Verdict
-from research.text import tokens
+from research.text import has_cjk, tokens
 
 _OWN = "Tables: "
 WORLD = "World Factbook"
@@ -104,6 +105,29 @@ def carried_out(steps: Sequence[Step], question: str, plan: Plan, acting: bool) 
     if not _filled(plan, rows):
         return None
     return Verdict(parse(question), table=(TableAnswer(plan, rows),))
+
+
+def same_rows(text: str, before: str, found: Verdict) -> str:
+    """Return a part of a question about the rows of the part before it: of the same names and times.
+
+    Empty if that has none of a table, or the part has its own.
+    """
+    plan = found.table[0].plan if found.table else None
+    when = periods(before)
+    if plan is None or periods(text) or not (plan.filters or when):
+        return ""
+    names = dict.fromkeys(each.value for each in plan.filters)
+    times = before[when[0].start : when[-1].end] if when else ""
+    chinese = has_cjk(text)
+    whole = f"{times}{'、'.join(names)}的{text}" if chinese else f"{text.rstrip('?')} {times} ({' and '.join(names)})?"
+    same = [(each.text, each.how) for each in periods(whole)] == [(each.text, each.how) for each in when]
+    return whole if same else ""
+
+
+def of_same_rows(found: Verdict, before: Verdict) -> bool:
+    """Return whether an answer, if it is from a table, is one figure of the rows of the answer before it."""
+    chosen = [{(each.column, each.value) for each in answer.plan.filters} for answer in (*before.table, *found.table)]
+    return not any(each.plan.group for each in found.table) and all(each == chosen[0] for each in chosen)
 
 
 def _step(question: str, sql: str) -> Verdict:

@@ -32,7 +32,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
     place = _named(ranking.place, w)
     whole = _COUNTRIES.search(place) is not None
     if ranking.within:
-        place = w["within"].format(place=place, within=_named(ranking.within, w))
+        place = w["within" if whole else "both"].format(place=place, within=_named(ranking.within, w))
     if ranking.excluded:
         place = w["apart"].format(
             place=place, names=chinese.listed([_named(name, w) for name in sorted(ranking.excluded)], w)
@@ -63,6 +63,11 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
             marks = "".join(f" [{n}]" for n in dict.fromkeys(row.fact.n for row in found.rows))
             lines.append(w["passing"].format(count=len(found.rows), limit=said, names=names or "–", n=marks, **named))
         lines += [_table(found, named, w)] if found.rows and not ranking.stands else []
+    elif ranking.kind == "members":
+        names, n = chinese.listed([row.name for row in found.rows], w), found.rows[0].fact.n
+        said = w["all_of_them" if whole else "all_members"]
+        lines.append(said.format(count=found.count, names=names, n=n, bare=place.removeprefix("the "), **named))
+        lines.append(_table(found, named, w))
     elif ranking.kind == "share":
         part = found.rows[0]
         marks = "] [".join(map(str, dict.fromkeys(fact.n for fact in (part.fact, *(found.heads or found.covered)))))
