@@ -44,10 +44,20 @@ def without_sources(run: Run, outcome: Outcome, words: str, ended: Outcome) -> s
     )
     if lines:
         parts.append("\n".join([prompts.text("tried", language), "", *list(lines)[-TRIED:]]))
-    refusal = parts[0].partition("**")[2].partition("**")[0]  # the model's own words need not repeat it
-    own = without_marks(words)
-    parts += _quoted("own_words", "" if refusal and own.startswith(f"**{refusal}**") else own, language)
+    own = without_marks(words)  # which need not repeat that
+    parts += _quoted("own_words", "" if own.startswith(_refusal(language)) else own, language)
     return "\n\n".join(parts)
+
+
+def after_failed_search(run: Run, why: str, words: str) -> str:
+    """Return a refusal that says first that a search failed, and so does not say that there is no answer."""
+    said = prompts.text("to_user/search_failed", run.language, why=_one_line(why))
+    return f"{said}\n\n{words.replace(_refusal(run.language), '').strip()}".strip()
+
+
+def _refusal(language: str) -> str:
+    """Return the words in bold type with which a refusal begins."""
+    return "**".join(prompts.text("unseen", language).split("**")[:2]) + "**"
 
 
 def failed(run: Run, words: str, report: str) -> str:

@@ -14,7 +14,7 @@ from research.agent.amending import with_numbers, with_reader
 from research.agent.context import Steps
 from research.agent.judging import judge
 from research.agent.judging_parts import judge_parts
-from research.agent.outcome import objections, outcome_of, refused
+from research.agent.outcome import failed_search, objections, outcome_of, refused
 from research.agent.planning import plan_first
 from research.agent.remembering import keep, recall
 from research.agent.run import Run
@@ -135,6 +135,11 @@ def _finish(run: Run, answer: Answer) -> Steps[RunFinished]:
     unsourced = uncited(without_plans(report or text), run.question, run.context.computed) if told else ()
     if outcome in ("answered", "rejected"):
         outcome = yield from _worth(run, outcome, text, citations, parts)
+    empty = outcome == "no_evidence" or (outcome == "tool_errors" and not sources)
+    if empty and (why := failed_search(run.context.tool_calls)):
+        outcome, short, parts = "tool_errors", "", ()
+        text = final_report.after_failed_search(run, why, text)
+        report = report and final_report.after_failed_search(run, why, report)
     done = plan_text.done(run.context.plan, parts, run.language) if outcome not in ("stopped", "failed") else ()
     if done:
         report = plan_text.with_plan(report or text, done, run.language)

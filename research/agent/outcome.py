@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from research import plugins
-from research.types import FAILS, Citation, Outcome, Part
+from research.types import FAILS, Citation, Observation, Outcome, Part, ToolCall
 
 
 def outcome_of(citations: Sequence[Citation], parts: Sequence[Part]) -> Outcome:
@@ -24,6 +25,21 @@ def outcome_of(citations: Sequence[Citation], parts: Sequence[Part]) -> Outcome:
 def refused(parts: Sequence[Part]) -> bool:
     """Return whether the answer says that no part was found."""
     return bool(parts) and all(part.status == "not_found" for part in parts)
+
+
+def failed_search(calls: Iterable[tuple[ToolCall, Observation]]) -> str:
+    """Return why a search of this run did not take place, if the same one did not succeed later; else an empty text."""
+    why: dict[str, str] = {}
+    for call, seen in calls:
+        traits = plugins.tool.traits(call.name)
+        if not (traits.searches or traits.library):
+            continue
+        key = json.dumps([call.name, call.arguments], sort_keys=True)
+        if seen.ok:
+            why.pop(key, "")
+        elif seen.code in ("timeout", "failed"):
+            why[key] = seen.text
+    return next(iter(why.values()), "")
 
 
 def objections(question: str, answer: str, citations: Sequence[Citation]) -> list[str]:

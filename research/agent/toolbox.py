@@ -150,7 +150,8 @@ class Toolbox:
             logging.getLogger(__name__).warning("the tool %s failed", name, exc_info=error)
             cause = mask_keys(clip(without_nul(f"{type(error).__name__}: {error}", str), 500))
             text = say("{name} failed: {error}. Try something else.", name=name, error=cause)
-            return Result(text, ok=False, seconds=work.seconds, code="timeout" * isinstance(error, TimeoutError))
+            code = "timeout" if isinstance(error, TimeoutError) else "failed"
+            return Result(text, ok=False, seconds=work.seconds, code=code)
         output = replace(output, text=clip(without_nul(output.text, str), OUTPUT_LIMIT))
         output = replace(
             output,

@@ -27,7 +27,11 @@ LISTED = 20
 def add(commands: Commands) -> None:
     """Declare the command."""
     command = commands.add("runs", "list saved runs", run)
-    command.add_argument("query", nargs="?", default="", help="only runs whose question or answer contains this")
+    command.add_argument(
+        "query",
+        nargs="*",
+        help="only runs whose question or answer contains this; `runs list` lists all, as `runs` does",
+    )
     command.add_argument(
         "--limit",
         type=positive_int,
@@ -54,7 +58,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise ConfigError("-o writes training data: add --format sft or --format dpo")
     target = writable(arguments.output) if arguments.output else None
     everything = arguments.metrics or arguments.format
-    rows = store.runs(arguments.query, arguments.limit or (sys.maxsize if everything else LISTED))
+    query = " ".join(arguments.query[arguments.query[:1] == ["list"] :])  # `runs list`, as `library list`
+    rows = store.runs(query, arguments.limit or (sys.maxsize if everything else LISTED))
     if arguments.metrics:
         return _print_metrics(bench, (store.events(row.id) for row in rows), arguments.json)
     if arguments.format:
@@ -64,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json([{name: getattr(row, name) for name in fields} for row in rows])
         return 0
     if not rows:
-        print("No runs yet." if not arguments.query else f"No run contains {arguments.query!r}.", file=sys.stderr)
+        print(f"No run contains {query!r}." if query else "No runs yet.", file=sys.stderr)
     for row in rows:
         print(f"{row.id}  {row.outcome or row.status:<12} {row.recipe.label:<28} {' '.join(row.question.split())[:70]}")
     return 0

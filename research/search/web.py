@@ -266,15 +266,16 @@ def gather(searchers: Sequence[Searcher], request: SearchRequest, scope: Scope =
         name = getattr(one, "name", "library")
         named[name if name not in named else f"{name} {len(named) + 1}"] = one
     futures = {name: _start(partial(_find, one, request, scope)) for name, one in named.items()}
-    found, failed = {}, {}
+    found, failed, unasked = {}, {}, 0
     for name, future in futures.items():
         try:
             found[name] = future.result()
         except ToolError as error:
             failed[name] = str(error).rstrip(".")
+            unasked += error.code == "refused"
     if failed and not found:
         reasons = [*failed.values()] if len(failed) == 1 else [f"{name}: {why}" for name, why in failed.items()]
-        raise ToolError("; ".join(reasons))
+        raise ToolError("; ".join(reasons), "failed" if unasked < len(failed) else "refused")
     return Gathered(found, failed)
 
 
@@ -322,7 +323,9 @@ def _narrowed(request: SearchRequest, scope: Scope) -> SearchRequest:
     year_from = max(filter(None, (request.year_from, first)), default=None)
     year_to = min(filter(None, (request.year_to, last)), default=None)
     if year_from is not None and year_to is not None and year_from > year_to:
-        raise ToolError(say("the user wants only sources {span}; search within these years", span=scope.span))
+        raise ToolError(
+            say("the user wants only sources {span}; search within these years", span=scope.span), "refused"
+        )
     site = request.site or (scope.allow[0] if len(scope.allow) == 1 else "")
     return msgspec.structs.replace(request, year_from=year_from, year_to=year_to, site=site)
 

@@ -28,6 +28,7 @@ Kind = Literal[
     "world",
     "set",
     "set_documents",
+    "ended",
 ]
 
 

@@ -142,8 +142,9 @@ class Statements(ABC):
         query = f"SELECT id FROM {{s}}.runs WHERE deleted < ? ORDER BY id {self._locking}"
         with self._writing():
             gone = [run for (run,) in self._rows(query, before)]
-            for table, column in (("events", "run"), ("controls", "run"), ("tags", "run"), ("runs", "id")):
-                self._rows(f"DELETE FROM {{s}}.{table} WHERE {column} {{any}}", gone)
+            kept = "kind = 'ended' AND key"
+            for table, of in (("events", "run"), ("controls", "run"), ("tags", "run"), ("kept", kept), ("runs", "id")):
+                self._rows(f"DELETE FROM {{s}}.{table} WHERE {of} {{any}}", gone)
         return len(gone)
 
     def stored_run(self, run_id: str) -> StoredRun | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -26,6 +27,12 @@ MAX_CELL = 1_000
 
 NOTES = 25
 """Most remarks about one table."""
+
+_NUMBERED = re.compile(
+    r"(?:^|[\s_.-])(?:no|nr|num|number|id|code|key|bib|pos|position|index|#)\.?$|(?-i:(?<=[a-z])(?:Id|ID|No)$)|#$|"
+    r"(?:编号|序号|学号|工号|单号|号码|编码|排名|名次)$",
+    re.I,
+)
 
 
 class Column(Struct, frozen=True, omit_defaults=True):
@@ -57,6 +64,11 @@ class Table(Struct, frozen=True, omit_defaults=True):
     """Notes on the figures: lines below the table, totals and cells left out."""
     left_out: int = 0
     """Rows that did not fit into the limits."""
+
+
+def numbers_rows(name: str) -> bool:
+    """Return whether a column of this name tells rows apart, so that its figures mean nothing: `order no`, `id`, `编号`."""
+    return _NUMBERED.search(name) is not None
 
 
 def limited(tables: Sequence[Table]) -> tuple[Table, ...]:

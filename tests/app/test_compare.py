@@ -60,6 +60,15 @@ def compared(answered: Path) -> tuple[Path, str]:
     return answered, compare_saved(Workbench(load(home=answered)), [RUN, OTHER]).id
 
 
+def test_of_runs_that_answered_a_part_the_verdict_names_only_what_is_missing(visit: Visit, answered: Path) -> None:
+    question = f"{EXAMPLE_QUESTION} Who won the 2022 World Cup?"
+    runs = [saved(answered, run, question=question) for run in (OTHER, THIRD)]
+    app = visit(answered, "compare", id=compare_saved(Workbench(load(home=answered)), runs).id)
+    said = "\n".join(each.value for each in app.get_by_key("compare-verdict").markdown)
+    assert said.count("Not found: Who won the 2022 World Cup?") == 2
+    assert "GDP" not in said
+
+
 def test_a_first_visit_offers_two_recipes_and_one_button(visit: Visit, home: Path) -> None:
     app = visit(home, "compare")
     assert not app.exception

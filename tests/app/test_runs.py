@@ -10,10 +10,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.parts.run import head
-from pages.parts.runs import table
+from pages.parts.runs import figures, table
 from pages.parts.shared import titles
 from research.config.settings import load
 from research.events.recipe import Recipe
@@ -246,6 +247,19 @@ def test_related_runs_are_shown_as_a_tree(visit: Visit, two: Path) -> None:
 def test_the_list_shows_figures_for_its_runs(visit: Visit, two: Path) -> None:
     drawn = texts(visit(two, "runs"))
     assert "2 runs · 2.0 rounds on average · 0.0% of tool calls failed" in drawn
+
+
+def test_the_events_of_a_run_that_ended_are_read_once(visit: Visit, two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = visit(two, "runs")
+    monkeypatch.setattr(figures, "fold", None)
+    st.cache_resource.clear()  # as after a restart
+    after = visit(two, "runs")
+    assert texts(after) == texts(before)
+    assert after.dataframe[0].value["Took"].tolist() == before.dataframe[0].value["Took"].tolist()
+    store = store_of(two)
+    store.delete([RUN, OTHER])
+    store.purge(time.time() + 1)
+    assert store.values("ended") == [], "what is kept of a run goes with it"
 
 
 def test_checks_of_reports_are_counted_apart_as_on_metrics(visit: Visit, two: Path) -> None:

@@ -352,6 +352,7 @@ def test_runs_are_listed_and_searched(cli: Cli, script: Script) -> None:
     assert [(row["id"], row["question"], row["outcome"]) for row in listed] == [(first, JAPAN, "answered")]
     assert first in cli("runs", "people live").out
     assert cli("runs", "giraffe").out == ""
+    assert cli("runs", "list").out == cli("runs", "list", "people", "live").out == cli("runs").out
 
 
 def test_show_replay_and_export_agree_on_a_run(cli: Cli, script: Script, tmp_path: Path) -> None:

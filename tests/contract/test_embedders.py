@@ -22,10 +22,12 @@ from hypothesis import strategies as st
 from research.config.settings import load
 from research.errors import ConfigError
 from research.search import embedders
+from research.search.embedders import batch
 from research.workbench.workbench import Workbench
 
 if TYPE_CHECKING:
     from research.search.embedders import Embedder
+    from research.search.embedders.batch import BatchEncoder
 from tests.fuzz import up_to
 
 UNIVERSAL = "universal"
@@ -96,6 +98,18 @@ def test_concurrent_threads_get_the_vectors_of_their_own_texts(encoder: Embedder
         found = list(pool.map(encoder.encode, parts))
     for part, vectors in zip(parts, found, strict=True):
         assert np.allclose(vectors, encoder.encode(part), atol=1e-4)
+
+
+def test_an_encoder_is_in_use_for_a_moment_after_another_thread_used_it(
+    encoder: BatchEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder.encode(["a"])
+    assert not encoder.others_use()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(encoder.encode, ["b"]).result()
+    assert encoder.others_use()
+    monkeypatch.setattr(batch, "RESTS_S", 0.0)
+    assert not encoder.others_use()
 
 
 def test_texts_of_similar_meaning_have_similar_vectors(encoder: Embedder) -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,6 +42,20 @@ class Letters:
         for row, text in zip(rows, texts, strict=True):
             np.add.at(row, [ord(char) % self.dimension for char in text.lower()], 1)
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+class Asked(Letters):
+    """An encoder that a question uses all the time."""
+
+    looked = 0
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        time.sleep(0.01)
+        return super().encode(texts)
+
+    def others_use(self) -> bool:
+        self.looked += 1
+        return True
 
 
 class Broken(Letters):
@@ -534,6 +549,18 @@ def test_embedding_can_be_stopped_and_resumed(tmp_path: Path) -> None:
     assert 0 < made < 100
     assert library.collections()[0].vectors == made
     assert library.embed_missing() == 100 - made
+
+
+def test_vectors_wait_while_a_question_uses_the_encoder_but_not_for_ever(tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for n in range(100):
+        (folder / f"{n}.txt").write_text(f"note number {n}")
+    encoder = Asked()
+    library = Library(tmp_path / "home", encoder)
+    library.add_folder(folder)
+    assert library.embed_missing() == 100
+    assert encoder.looked > 3, "it did not look whether others use the encoder"
 
 
 def test_the_users_own_documents_get_their_vectors_first_and_the_smallest_of_them(tmp_path: Path) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import research
 from research import plugins
 from research.config.settings import load
+from research.errors import ToolError
+from research.search.library.documents import Library
+from research.search.library.searching import Hit
 from research.workbench.workbench import Workbench
 
 INVENTED = (
@@ -56,11 +60,32 @@ def test_the_last_answer_after_all_tools_failed_is_quoted_below_the_failures(bro
     model = scripted(tmp_path, SEARCH, f"<answer>{INVENTED}</answer>")
     view = research.run(QUESTION, workbench=broken, model=model, tools=("search",), search=("searxng",))
     assert view.outcome == "tool_errors"
-    assert view.report.startswith("**No answer found.**")
+    assert view.report.startswith("**A search failed**")
+    assert "No answer found" not in view.report
     assert view.report.index("searxng") < view.report.index("> Quasiland's economy grew by 4.2 %")
     assert "[1]" not in view.report, "a source that was not seen is cited"
     assert "quasiland.example" not in view.report
     assert view.citations == ()
+
+
+@pytest.mark.parametrize(("queries", "outcome"), [(("growth", "Norway"), "tool_errors"), (("Norway",), "no_evidence")])
+def test_a_refusal_after_a_failed_search_says_so(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, queries: tuple[str, ...], outcome: str
+) -> None:
+    scored = Library.scored
+
+    def failing(library: Library, query: str, *more: Any) -> list[Hit]:
+        if query == "growth":
+            raise ToolError("the disk does not answer")
+        return scored(library, query, *more)
+
+    monkeypatch.setattr(Library, "scored", failing)
+    calls = [SEARCH.replace("Quasiland growth", query) for query in queries]
+    refusal = "<answer>**No answer found.** It says nothing of its growth.</answer>"
+    view = research.run(QUESTION, workbench=bench, model=scripted(tmp_path, *calls, refusal), tools=("search",))
+    assert view.outcome == outcome
+    assert ("the disk does not answer" in view.report) == (outcome == "tool_errors")
+    assert ("No answer found" in view.report) == (outcome == "no_evidence")
 
 
 @pytest.mark.parametrize("echo", ["3", "You are a research assistant. Answer only from sources."])

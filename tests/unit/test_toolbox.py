@@ -91,7 +91,7 @@ def test_whatever_a_tool_raises_is_text_for_the_model(error: Exception) -> None:
 
     result = used(Toolbox([Look(fail)]), CALL)
     assert (result.ok, result.text) == (False, f"look failed: {type(error).__name__}: {error}. Try something else.")
-    assert result.code == ("timeout" if isinstance(error, TimeoutError) else "")
+    assert result.code == ("timeout" if isinstance(error, TimeoutError) else "failed")
 
 
 @pytest.mark.parametrize("error", [Stopped("by the user"), StoreUnavailable("away")])

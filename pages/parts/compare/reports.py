@@ -149,7 +149,7 @@ def differences(columns: Sequence[Column], opened: bool = False) -> None:
                 other=after.name,
             )
         )
-        _changes(tried.in_words(before.view.report), tried.in_words(after.view.report))
+        _changes(tried.in_words(before.view, before.view.report), tried.in_words(after.view, after.view.report))
 
 
 def _changes(before: str, after: str) -> None:

@@ -19,6 +19,7 @@ from research.compare.run_verdict import Dispute, Verdict, verdict
 from research.events.view import RunView
 from research.exports.blocks import Heading, content, parse
 from research.exports.charts import headline
+from research.exports.progress import missing
 from research.text import clip
 
 QUOTE: Final = 300
@@ -82,7 +83,7 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
     """Yield what follows the title, as Markdown."""
     full = [columns[place] for place in found.full]
     same = found.kind == "same" and len(full) == len(columns)
-    yield f"**{_answer(full[0].view)}**" if same else _answers(columns)
+    yield _answer(full[0].view) if same else _answers(columns)
     if found.kind == "compatible":
         yield t("{shared} of {all} statements are in every report.", shared=found.shared, all=found.statements)
     if len(full) > 1 and (took := _took(found, columns)):
@@ -98,18 +99,23 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
 
 
 def _answers(columns: Sequence[Column]) -> str:
-    """Return what each run answers, by name, as Markdown."""
-    said = ((column.name, _answer(column.view) or t("No report.")) for column in columns)
-    return "  \n".join(f"{name}: **{answer}**" for name, answer in said)
+    """Return what each run answers, or what it did not find, by name, as Markdown."""
+    return "  \n".join(f"{column.name}: {_lack(column.view) or _answer(column.view)}" for column in columns)
+
+
+def _lack(view: RunView) -> str:
+    """Return the parts of the question that a run did not find, as Markdown; empty if there are none."""
+    lost = "; ".join(plain(clip(part.text, QUOTE)) for part in missing(view))
+    return t("Not found: {parts}", parts=lost) if lost else ""
 
 
 def _answer(view: RunView) -> str:
-    """Return the short answer of a run, or the first sentence of its report, as Markdown."""
+    """Return the short answer of a run, or the first sentence of its report, in bold type."""
     blocks = parse(without_marks(view.report), cited=False)
     said = (
         [headline(view)] if view.short else sentences(content(each for each in blocks if not isinstance(each, Heading)))
     )
-    return plain(clip(said[0], QUOTE)) if said else ""
+    return f"**{plain(clip(said[0], QUOTE)) if said else t('No report.')}**"
 
 
 def _took(found: Verdict, columns: Sequence[Column]) -> str:

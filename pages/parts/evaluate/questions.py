@@ -31,6 +31,8 @@ SHOWN: Final = {
 """Which questions are listed, by filter value."""
 RIGHT, WRONG, SILENT = "rgba(46, 160, 90, 0.28)", "rgba(214, 69, 56, 0.26)", "rgba(224, 150, 40, 0.22)"
 """Colours of correct, wrong and missing answers."""
+NARROW_PX, SMALL_PX = 350, 75
+"""Width of a table on a phone, and of a small column."""
 SAID = 400
 """Maximum characters of an answer."""
 
@@ -82,7 +84,8 @@ def _table(plan: Plan, kept: Sequence[Told], names: Mapping[str, str]) -> None:
     ids = [question.id for question, _ in kept]
     key = "evaluate-rows-" + hashlib.sha256("\n".join(ids).encode("utf-8", "replace")).hexdigest()[:12]
     columns: dict[str, list[Any]] = {"question": [" ".join(question.question.split()) for question, _ in kept]}
-    titles: dict[str, Any] = {"question": st.column_config.TextColumn(t("Question"), width="medium")}
+    room = max(110, NARROW_PX - SMALL_PX * len(plan.candidates))  # a phone shows the answers of three recipes beside it
+    titles: dict[str, Any] = {"question": st.column_config.TextColumn(t("Question"), width=room)}
     for place, each in enumerate(plan.candidates):
         columns[f"recipe-{place}"] = [became(rows[each.name]) if each.name in rows else "" for _, rows in kept]
         titles[f"recipe-{place}"] = st.column_config.TextColumn(names[each.name], width="small")

@@ -23,13 +23,15 @@ LONGEST, TRACE = 2_000, 20_000
 
 def draw(view: RunView, row: RunRow | None = None) -> None:
     """Draw why a run failed or cannot continue, and the owner's options; nothing if nothing went wrong."""
-    if not view.error:
+    tools = view.outcome == "tool_errors"
+    if not (view.error or tools):
         return
     with st.container(key="failure", gap="xsmall"):
-        st.error(plain(clip(spoken(view.error), LONGEST)))
-        if row and (row.status == "failed" or view.status == "paused"):
+        if view.error:
+            st.error(plain(clip(spoken(view.error), LONGEST)))
+        if row and (tools or row.status == "failed" or view.status == "paused"):
             _remedies(home.bench(), row, view)
-        if view.report:
+        if view.report and view.error:
             st.caption(t("What it had found until then is below."))
         if view.traceback:
             with st.expander(t("Technical details"), type="compact"):

@@ -12,6 +12,7 @@ from pages.parts.run import details
 from pages.parts.shared.language import later, t
 from pages.parts.shared.safe import plain
 from pages.parts.shared.words import BESIDE, ICONS, PHASES, agent_name, count, is_act, lasted, tool_title
+from research.defaults import FACTBOOK
 from research.events.branches import PROPOSE, VERIFY
 from research.events.rounds import CallView, RoundView
 from research.events.view import RunView
@@ -33,6 +34,7 @@ ARGUMENTS: Final = {
 """What the arguments of our tools are called; those of other tools have their own names."""
 
 
+_FACTBOOK: Final = f"library://{FACTBOOK}/"
 _TABLE: Final = re.compile(r"^table \w+ \(([^()\n]+?)(?:, [\d,]+ rows?)?\)", re.M)
 """Matches a table as the tool `query` describes it: its file and sheet."""
 
@@ -136,8 +138,12 @@ def _arguments(call: ToolCall) -> tuple[str, list[str]]:
 
 
 def _address(call: ToolCall) -> str:
-    """Return the address without its scheme, with which Streamlit would make it a link; of a document its place."""
+    """Return the address without its scheme, with which Streamlit would make it a link; of a document its place, of a page
+    of the Factbook its words.
+    """
     url = " ".join(as_words(call.arguments.get("url", ""))[:200].split())
+    if url.startswith(_FACTBOOK):
+        return url.removeprefix(_FACTBOOK).replace("-", " ").replace("/", " · ")
     return unquote(re.sub(r"^library://[^/]*/", "", url)) if _own(url) else re.sub(r"^https?://(?:www\.)?", "", url)
 
 

@@ -100,7 +100,7 @@ def _readable(view: RunView) -> RunView:
     Calls that an evolving report notes are said in words.
     """
     titles = _titles(view)
-    text = _UNCITED.sub(lambda line: unplaced(line[0], titles), tried.in_words(without_quotes(view)))
+    text = _UNCITED.sub(lambda line: unplaced(line[0], titles), tried.in_words(view, without_quotes(view)))
     return replace(view, report=text)
 
 
@@ -141,7 +141,7 @@ def draft(view: RunView, now: float) -> None:
         st.caption(t("Round {number} rewrites the report", number=current.number))
     cut = _shown(written)
     with st.container(key="rewriting" if view.report else "writing", gap=None):
-        whole = drafting.draw(view, tried.in_words(cut), caret=current.reply is None and len(cut) >= len(written))
+        whole = drafting.draw(view, tried.in_words(view, cut), caret=current.reply is None and len(cut) >= len(written))
     if not whole or len(cut) < len(written):
         st.info(
             t("The draft is too long to show in full. The download of the finished report has all of it."),
@@ -191,11 +191,11 @@ def _cut(text: str, limit: int) -> str:
 def _with_changes(view: RunView) -> list[Block]:
     """Return the report with the changes of its latest round; the first version has none."""
     numbers = numbering(view, _shown(view.report))
-    after = tried.in_words(renumbered(_shown(view.report), numbers))
+    after = tried.in_words(view, renumbered(_shown(view.report), numbers))
     versions = _versions(view)
     if len(versions) < 2 or versions[-1] != view.report:
         return [Block(after)]
-    return changes(tried.in_words(renumbered(_shown(versions[-2]), numbers)), after)
+    return changes(tried.in_words(view, renumbered(_shown(versions[-2]), numbers)), after)
 
 
 def _versions(view: RunView) -> Sequence[str]:

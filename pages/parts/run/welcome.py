@@ -17,6 +17,7 @@ from research.search.library.catalogue import TableEntry
 from research.search.library.documents import Library
 from research.store import EVALUATED, Filters, RunRow
 from research.text import clip
+from research.web.table import numbers_rows
 from research.workbench.example import EXAMPLE_QUESTION
 from research.workbench.workbench import Workbench
 
@@ -29,8 +30,6 @@ LONGEST: Final = 20_000
 GROUPS: Final = 30
 """Most different names in a column that an example asks about."""
 _DIGIT: Final = re.compile(r"\d")
-_NUMBERED: Final = re.compile(r"(?:^|\W)(?:id|no|nr|number|code|index)\.?$|编号|序号", re.I)
-"""Matches the head of a column that numbers its rows, whose figures mean nothing."""
 TRIED: Final = "example-tried"
 """Session key of whether an example was just clicked."""
 EXAMPLES: Final = {
@@ -82,8 +81,8 @@ def _heads(_library: Library, _entry: TableEntry, known: object) -> tuple[str, s
     except ToolError:  # gone meanwhile
         return None
     columns = list(zip(found.columns, zip(*found.rows, strict=True), strict=True))
-    figures = [column.name for column, _ in columns if column.type == "number" and not column.maybe_years]
-    figures = [each for each in figures if not _NUMBERED.search(each.replace("_", " "))]
+    numbers = [column.name for column, _ in columns if column.type == "number" and not column.maybe_years]
+    figures = [each for each in numbers if not numbers_rows(each)]
     texts = [(column.name, [cell for cell in cells if cell]) for column, cells in columns if column.type == "text"]
     grouped = [name for name, cells in texts if 1 < len(set(cells)) <= min(GROUPS, len(cells) // 2)]
     # In a short table each row has its own name; what contains digits is a number of the row.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
+import msgspec
 import streamlit as st
 from msgspec import Struct
 
@@ -14,11 +16,12 @@ from pages.parts.search import found
 from pages.parts.shared.language import t
 from pages.parts.shared.words import count, lasted
 from research.defaults import AUDIT
-from research.errors import ConfigError
+from research.errors import ConfigError, StoreUnavailable
 from research.events.view import RunView, fold
 from research.exports.charts import headline
 from research.ops.metrics import Figures, combined, figures
 from research.store import RunRow
+from research.store.saved import readable
 from research.workbench.workbench import Workbench
 
 AT_ONCE_S = 0.3
@@ -34,6 +37,13 @@ class Ended(Struct, frozen=True):
     figures: Figures
     answer: str
     """The short answer, or the first sentence of the report; empty without an answer."""
+
+
+class _Kept(Struct, frozen=True):
+    """What the store keeps of a run that ended at this time."""
+
+    updated: float
+    ended: Ended | None
 
 
 @st.cache_resource(show_spinner=False)
@@ -79,13 +89,24 @@ def _read(bench: Workbench, done: Sequence[RunRow]) -> int:
     missing = [row for row in done if (row.id, row.updated) not in known]
     while missing and time.monotonic() - begun < AT_ONCE_S:
         row = missing.pop(0)
-        try:
-            view = fold(bench.store.events(row.id))
-            of_run = figures(view)
-            known[row.id, row.updated] = Ended(of_run, _answer(row, view)) if of_run else None
-        except ConfigError:  # an event of it is damaged
-            known[row.id, row.updated] = None
+        known[row.id, row.updated] = _of(bench, row)
     return len(missing)
+
+
+def _of(bench: Workbench, row: RunRow) -> Ended | None:
+    """Return what the store keeps of a run; the first time, read its events and keep it."""
+    for kept in readable(bench.store.values("ended", row.id), _Kept, "summary of a run"):
+        if kept.updated == row.updated:
+            return kept.ended
+    try:
+        view = fold(bench.store.events(row.id))
+    except ConfigError:  # an event of it is damaged
+        return None
+    of_run = figures(view)
+    ended = Ended(of_run, _answer(row, view)) if of_run else None
+    with suppress(StoreUnavailable):  # it is read again the next time
+        bench.store.put("ended", row.id, msgspec.json.encode(_Kept(row.updated, ended)))
+    return ended
 
 
 def _answer(row: RunRow, view: RunView) -> str:

@@ -11,12 +11,8 @@ from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_synonyms import synonymous
 from research.models.extractive.table_units import is_money
 from research.text import has_cjk
+from research.web.table import numbers_rows
 
-_NUMBERED = re.compile(
-    r"(?:^|[\s_.-])(?:no|nr|num|number|id|code|key|bib|pos|position|index|#)\.?$|(?-i:(?<=[a-z])(?:Id|ID|No)$)|#$|"
-    r"(?:编号|序号|学号|工号|单号|号码|编码|排名|名次)$",
-    re.I,
-)
 _NOT_ADDED = re.compile(
     r"%|°|\brate|ratio|average|\bmean\b|median|\bmax|\bmin\b|\bminimum|percent|share|temperature|\btemp\b|price|score|grade|"
     r"\bage\b|height|length|width|depth|altitude|elevation|latitude|longitude|index|per\b|/|speed|humidity|density|rating|"
@@ -39,7 +35,7 @@ def is_number_of_row(column: PColumn, table: PTable) -> bool:
     """Return whether the figures of a column only tell rows apart: `order no`, `id`, or 1, 2, 3 …"""
     if column.type != "number" or column.unit:
         return False
-    if _NUMBERED.search(column.name):
+    if numbers_rows(column.name):
         return True
     try:
         low, high = int(column.low), int(column.high)
@@ -59,7 +55,7 @@ def names_of_rows(table: PTable) -> list[str]:
     of_numbers = [column for column in table.of_type("number") if is_number_of_row(column, table)]
     of_texts = [column for column in table.of_type("text") if table.unique(column)]
     words = [word for column in (*of_numbers, *of_texts) for word in column.words]
-    return [word for word in dict.fromkeys(words) if not _NUMBERED.search(word)]
+    return [word for word in dict.fromkeys(words) if not numbers_rows(word)]
 
 
 def names_a_row(word: str, table: PTable) -> bool:

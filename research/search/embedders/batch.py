@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,10 @@ BATCH = 32
 """Texts per batch.  A query waits for at most one batch while a library is being indexed."""
 
 
+RESTS_S = 1.0
+"""Seconds after its last text until a thread counts as done with the encoder: a question encodes hundreds one by one."""
+
+
 class BatchEncoder(ABC):
     """Loads the encoder once, encodes one batch at a time, truncates long texts, and returns unit vectors.
 
@@ -31,6 +36,12 @@ class BatchEncoder(ABC):
         self._busy = threading.Lock()
         self._next = threading.Lock()
         self._encode: Callable[[list[str]], NDArray[np.float32]] | None = None
+        self._user, self._used = 0, -RESTS_S
+        """The thread that used it last, and when."""
+
+    def others_use(self) -> bool:
+        """Return whether another thread has used it within `RESTS_S`: background work then waits."""
+        return self._user != threading.get_ident() and time.monotonic() - self._used < RESTS_S
 
     @property
     @abstractmethod
@@ -53,6 +64,7 @@ class BatchEncoder(ABC):
 
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), BATCH):
+            self._user, self._used = threading.get_ident(), time.monotonic()
             batch = [self._clean(text[: self.max_chars]) for text in texts[start : start + BATCH]]
             with self._turn():
                 rows = self._ready()(batch)

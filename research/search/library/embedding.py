@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from research._util.background_thread import Background
@@ -17,6 +19,8 @@ from research.search.library.vectors import encode_passages
 
 _BATCH = 32
 """Passages to encode per commit."""
+_PATIENCE = 20
+"""Most time to let others use the encoder first, in times of what the last batch took."""
 _TURNS = f"""SELECT collection FROM documents JOIN collections ON collections.id = collection
 GROUP BY collection ORDER BY {OF_EVALUATION}, name = '{FACTBOOK}', count(*)"""
 """The collections in turn: the user's own, smallest first; then the Factbook; then those of evaluations."""
@@ -66,6 +70,7 @@ class Embedding:
         joined = "passages JOIN documents ON documents.id = document"
         total = connection.execute(f"SELECT count(*) FROM {joined} WHERE {missing}", [encoder]).fetchone()[0]
         made = last = newest = 0
+        took = 0.0
         turns: list[int] = []
         while not stop.is_set():
             known, newest = newest, connection.execute("SELECT max(id) FROM passages").fetchone()[0] or 0
@@ -82,7 +87,10 @@ class Embedding:
                 last, turns = 0, turns[1:]
                 continue
             last = batch[-1][0]
+            self._let_others_go_first(_PATIENCE * took, stop)
+            begun = time.monotonic()
             vectors = encode_passages([title for _, title, _ in batch], [text for _, _, text in batch], self._embedder)
+            took = time.monotonic() - begun
             with self._library.writing():
                 connection.executemany(  # a passage may have been deleted while it was encoded
                     "INSERT INTO vectors (passage, encoder, vector) SELECT id, ?, ? FROM passages WHERE id = ?",
@@ -91,3 +99,10 @@ class Embedding:
             made += len(batch)
             progress(made, max(made, total), batch[-1][1])
         return made
+
+    def _let_others_go_first(self, longest_s: float, stop: threading.Event) -> None:
+        """Wait while a question uses the encoder: each of its texts would wait for a whole batch."""
+        busy: Callable[[], bool] = getattr(self._embedder, "others_use", lambda: False)
+        until = time.monotonic() + longest_s
+        while busy() and time.monotonic() < until and not stop.wait(0.1):
+            pass
