@@ -421,6 +421,25 @@ def test_the_members_of_a_group_are_counted_named_and_checked(
 
 
 @pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("What is the capital of the smallest country in the EU?", "Malta; Valletta"),
+        ("What is the unemployment rate of the three largest EU countries?",
+         "France, Spain, Sweden; France 7.4%; Spain 11.4%; Sweden 8.6%"),
+        ("非洲人口最多的国家的首都是哪里？", "尼日利亚；阿布贾"),
+        ("欧盟最大的三个国家的失业率分别是多少？", "法国、西班牙、瑞典；法国 7.4%；西班牙 11.4%；瑞典 8.6%"),
+        ("亚洲人口最少的国家有多少人口？", "马尔代夫；388,858人（2024年估计）"),
+    ],
+)  # fmt: skip
+def test_what_is_asked_of_the_first_countries_in_an_order_is_answered_for_each(
+    bench: Workbench, question: str, short: str
+) -> None:
+    view = research.run(question, workbench=bench)
+    assert (view.outcome, view.short) == ("answered", short)
+    assert not {each.status for each in view.citations} & FAILS
+
+
+@pytest.mark.parametrize(
     ("claim", "status"),
     [
         ("Benelux has 3 member countries", "calculated"),

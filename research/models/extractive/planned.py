@@ -14,7 +14,7 @@ from research.models.extractive.grounding import weighs_only
 from research.models.extractive.kinds import kind_of
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import masked
-from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE, YEAR
+from research.models.extractive.patterns import COMPARATIVE, SUM, SUPERLATIVE, TOTAL, YEAR
 from research.models.extractive.places import mentions, usual
 from research.models.extractive.question import Question, Target, parse
 from research.models.extractive.rankings import asked as ranking_of
@@ -27,6 +27,8 @@ _MOST = 8
 """Most items of a plan."""
 _COMPARED = 4
 """Most countries whose calculated measures are set side by side."""
+_TOGETHER = re.compile(rf"{SUM.pattern}|{TOTAL.pattern}|\b(?:average|mean|median)\b|平均|中位", re.I)
+"""Matches what several countries have together."""
 _BOTH_WAYS = re.compile(r"\b(?:between|with)\b|之间|对", re.I)
 """Matches what two countries have with each other, such as their trade."""
 
@@ -82,7 +84,7 @@ def _apart(question: str) -> tuple[str, ...]:
     >>> _apart("Which is larger, Chad or Niger, and by how much?")
     ('Which is larger, Chad or Niger, and by how much?',)
     """
-    if each := _of_each(question):
+    if each := _of_each(question) or _of_first(question):
         return each
     mark, joint = ("？", "，") if has_cjk(question) else ("?", ", ")
     found: list[str] = []
@@ -117,6 +119,39 @@ def _of_each(question: str) -> tuple[str, ...]:
     if {*content_tokens(rest)} - filler() or _BOTH_WAYS.search(question):
         return ()
     return tuple(in_chinese(q, name, term) if has_cjk(question) else _in_english(q, name, english) for name in q.names)
+
+
+_SETS = re.compile(
+    r"(?P<ask>.{1,200}?) (?P<by>of|in) (?P<set>the (?:[\w-]+ ){0,6}(?:country|countries|nations?|states?|members?)\b[^,;?]*)\??",
+    re.I,
+)
+_SETS_ZH = re.compile(r"(?P<set>[^，；？]{0,12}最[^，；？的]{1,3}的[^，；？的]{0,8}?国家?)的?(?P<ask>[^？]{1,30})？?")
+"""Matches what is asked of the first countries in an order: `the unemployment rate of the three largest EU countries`."""
+
+
+def _of_first(question: str) -> tuple[str, ...]:
+    """Return which countries of a place are the first by something, and what a question asks of them; empty if it does not.
+
+    >>> _of_first("What is the capital of the two smallest countries in Africa?")
+    ('Which are the two smallest countries in Africa?', 'What is the capital of each?')
+    >>> _of_first("非洲人口最多的国家的首都是哪里？")
+    ('非洲人口最多的国家是哪个？', '它的首都是哪里？')
+    """
+    chinese = has_cjk(question)
+    found = (_SETS_ZH if chinese else _SETS).fullmatch(question.strip())
+    if found is None or mentions(found["ask"]) or ranking_of(parse(found["ask"])) or _TOGETHER.search(found["ask"]):
+        return ()
+    order = ranking_of(parse(f"{found['set']}是哪个？" if chinese else f"Which are {found['set']}?"))
+    known = any(target.label for target in parse(found["ask"]).targets)
+    if order is None or order.kind != "top" or not known:
+        return ()
+    one = order.first == 1
+    if chinese:
+        of = "" if found["ask"].startswith("有") else "的"
+        return f"{found['set']}是哪{'个' if one else '些'}？", f"{'它' if one else '它们'}{of}{found['ask']}？"
+    if one and not order.members:  # a description of a country, which is found first
+        return ()
+    return f"Which {'is' if one else 'are'} {found['set']}?", f"{found['ask']} {found['by']} {'it' if one else 'each'}?"
 
 
 def _bare(text: str) -> bool:
