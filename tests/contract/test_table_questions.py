@@ -757,6 +757,24 @@ def test_the_year_and_the_unit_asked_for_are_those_of_the_column(
     assert asked(bench, shops, question).short == short
 
 
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("What is the anniversary bonus for 10 years of service?", "1,500 EUR"),
+        ("How high is the anniversary bonus after 25 years?", "4,000 EUR"),
+        ("What is the anniversary bonus after 7 years?", ""),
+        ("What is the highest anniversary bonus?", "4,000 EUR"),
+    ],
+)
+def test_a_row_is_found_by_the_figure_that_it_begins_with(
+    bench: Workbench, own_library: Path, shops: Path, question: str, short: str
+) -> None:
+    (shops / "bonus.csv").write_text("Years of service,Anniversary bonus (EUR)\n5,500\n10,1500\n25,4000\n", "utf-8")
+    view = asked(bench, shops, question)
+    assert view.short == short
+    assert not short or "Years of service 10: Anniversary bonus" in view.answer or "4,000" in view.answer
+
+
 CLINIC = """visit,seen on,animal,branch,vet,weight (kg),charged (£)
 V1,2024-09-02,Cat,Mill Lane,Wilk,4.1,98.5
 V2,2024-09-05,Dog,Mill Lane,Okoro,31,145

@@ -484,8 +484,10 @@ def _period(name: str, language: str) -> str:
 
 
 def _dated(plan: Plan, language: str, name: str, cell: str) -> str:
-    """Return a cell of the column with this name; a date or the number of a month as people write it."""
+    """Return a cell of the column with this name: a date or a month as people write it, a number behind its name."""
     types = {column.sql: column.type for column in plan.table.times}
+    if own := next((each for each in plan.table.of_type("number") if each.sql == name), None):
+        return f"{own.said} {cell}"
     if types.get(name) == "month" and cell.isdigit():
         return dated(f"-{int(cell):02}", language)
     return dated(cell, language) if types.get(name) == "date" else cell
