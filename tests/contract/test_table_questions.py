@@ -244,6 +244,7 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen/marathon.csv", "Which runner is the oldest?", "**Jan de Wit** has the highest Age: **45**"),
         ("unseen/marathon.csv", "Who finished fastest among the women?", "**Lucy Chebet** has the lowest Finish"),
         ("unseen/marathon.csv", "Which country has the most runners?", "**France, Kenya** share the highest number of rows"),
+        ("unseen/bakery.csv", "Which products have a unit price above 500?", "**None** (0 values of product where"),
         ("unseen/rainfall.csv", "How many stations are above 200 metres?", "**2** different values of station"),
         ("unseen/bakery.csv", "How many orders have not been paid?", "**3** rows"),
         ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity for Croissant and Hotel Astra"),

@@ -46,6 +46,7 @@ _WORDS = {
         "count": "{table}{times} has **{value}** {rows} [{n}].",
         "count_of": "**{value}** {rows} of {table}{times} {has} {of} [{n}].",
         "distinct": "**{value}** different {values} of {group}{where} [{n}].",
+        "none": "**None** (0 values of {group}{where}) [{n}].",
         "share": "{part} of {whole}, which is **{value}**{where} [{n}].",
         "share_of": "{part} of the {whole} rows of {table}{where} {has} {of}, which is **{value}** [{n}].",
         "cell": "{name}: {m} **{value}** [{n}].",
@@ -106,6 +107,7 @@ _WORDS = {
         "count": "{times}{table}共有**{value}**行 [{n}]。",
         "count_of": "{times}{of}的共有**{value}**行 [{n}]。",
         "distinct": "{where}{group}共有**{value}**个不同的值 [{n}]。",
+        "none": "**没有**（{where}{group}有0个） [{n}]。",
         "share": "{where}{what}为{part}，占总数{whole}的**{value}** [{n}]。",
         "share_of": "{where}{table}的{whole}行中，{of}的有{part}行，占**{value}** [{n}]。",
         "cell": "{name}：{m}为**{value}** [{n}]。",
@@ -339,7 +341,8 @@ class _Sentences:
     def _count(self) -> list[str]:
         plan, value, times = self.plan, self.rows.rows[0][0], _times(self.plan, self.language)
         of = [*self._having(plan.filters), *self._limits()]
-        said = self.w["distinct" if plan.group else "count_of" if of else "count"].format(
+        distinct = "none" if value == "0" else "distinct"
+        said = self.w[distinct if plan.group else "count_of" if of else "count"].format(
             value=value,
             **(_ONE if value == "1" else _SEVERAL),
             of=self.w["and"].join(of),
