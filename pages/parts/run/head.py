@@ -210,7 +210,8 @@ def _citations(view: RunView) -> list[str]:
     if view.given is not None or view.outcome in (None, "needs_input", "no_evidence"):
         return []
     if not view.citations:
-        return [t(":orange[:material/link_off: No citations]")] if view.report else []
+        told = view.report and view.outcome != "tool_errors"
+        return [t(":orange[:material/link_off: No citations]")] if told else []
     given = list(stated(view).values())
     good, bad = sum(each in HOLDS for each in given), sum(each in FAILS for each in given)
     colour, icon = ("green", "verified") if holds(view) else ("orange", "rule")
