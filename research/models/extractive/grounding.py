@@ -15,7 +15,17 @@ from research.models.extractive.composing import counted, measure_of, with_measu
 from research.models.extractive.followup import refers
 from research.models.extractive.groups import is_group
 from research.models.extractive.lexicon import concepts, filler
-from research.models.extractive.meaning import ACCEPT, Reading, explained, made, masked, read, read_twice, vetoed
+from research.models.extractive.meaning import (
+    ACCEPT,
+    Reading,
+    explained,
+    labels,
+    made,
+    masked,
+    read,
+    read_twice,
+    vetoed,
+)
 from research.models.extractive.measured import relative
 from research.models.extractive.members import shares
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
@@ -350,6 +360,8 @@ def _target(
         if vetoed(masked(text), plain[0].label):
             return (), (plain[0].label,)
         return tuple(msgspec.structs.replace(target, asked=text) for target in plain), (plain[0].label,)
+    if operation == "lookup" and not plain and (named := _named_by(text)):
+        return (Target(named, exact=True, asked=text),), (named,)
     found = _read(text, plain, operation)
     best = found.label
     agreed = any(_same(target.label, best) for target in plain)
@@ -407,8 +419,18 @@ def _literal(text: str, label: str) -> bool:
     """Return whether a clause has no telling words but those of the label, and asks for nothing else in them."""
     if relative(text) and not relative(label):
         return False
-    left = [token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()]
-    return bool(left) and set(left) <= set(tokens(label))
+    return bool(left := _telling(text)) and left <= {*tokens(label)}
+
+
+def _named_by(text: str) -> str:
+    """Return the only label that begins with a telling word of a clause and has the others, too: *gini*; empty if none does."""
+    left = _telling(text)
+    found = [label for label in labels() if left and left <= {*tokens(label)} and tokens(label)[0] in left]
+    return found[0] if len(found) == 1 and not vetoed(masked(text), found[0]) else ""
+
+
+def _telling(text: str) -> set[str]:
+    return {token for token in content_tokens(YEAR.sub(" ", masked(text, ""))) if token not in filler()}
 
 
 def _of_something_else(text: str, label: str) -> bool:

@@ -62,6 +62,8 @@ _MOST = re.compile(
     r"第一|前[\d两三四五六七八九十]|排(?:名|在|行)?第"
 )
 _LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}")
+_DEGREE = re.compile(r"\b(?:highest|lowest|most|least|fewest)\b|最[高低多少]")
+"""Matches a superlative of a measure, not of a thing."""
 _PLAIN = re.compile(
     r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
     r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
@@ -291,6 +293,9 @@ def asked(q: Question) -> Ranking | None:
         return None
     if (kind == "count" and limit is None) or (label and _unsaid(label, words)):
         return None
+    of_measure = _DEGREE.search(text) and words and {*words} <= {*tokens(label)}
+    if kind == "top" and not (of_measure or _ASKS.search(named.asking)):
+        return None  # `the largest city in Africa` is no country; `lowest birth rate in Africa` can be nothing else
     sure = bool(place or first > 1 or _OF_COUNTRIES.search(text))
     return Ranking(
         kind,
@@ -369,7 +374,7 @@ def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:
         return "top", True, ALL
     least = _LEAST.search(text)
     most = _MOST.search(text)
-    if (most or least) and _ASKS.search(text):
+    if (most or least) and (place or _ASKS.search(text)):
         highest = most is not None and (least is None or most.start() < least.start())
         return "top", highest, max(1, min(count_of(text), ALL))
     if most or least or _OF_COUNTRIES.search(text) or not place or (place == WORLD and "countries" not in text):
