@@ -8,6 +8,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from research.text import tokens
+
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year that ends the label of a series."""
 
@@ -121,6 +123,19 @@ def _territories() -> dict[str, tuple[str, str]]:
         for code, name in english.items()
         if code.isalpha() and code in chinese
     }
+
+
+@cache
+def coded(kind: str) -> dict[frozenset[str], frozenset[str]]:
+    """Map the words of each English or Chinese name of a kind, `languages` or `currencies`, to its codes (CLDR)."""
+    from babel import Locale
+
+    found: dict[frozenset[str], frozenset[str]] = {}
+    for language in ("en", "zh"):
+        for code, name in getattr(Locale(language), kind).items():
+            key = frozenset(tokens(name))
+            found[key] = found.get(key, frozenset()) | {code}
+    return found
 
 
 @cache

@@ -45,7 +45,7 @@ from research.citations.language import listed, says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_date, match_name, named_by, other_person
 from research.citations.order import Index, chosen
-from research.citations.parts import halves
+from research.citations.parts import halves, joined
 from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, contains, of_some, stated
 from research.quantities import Quantity, quantities
@@ -56,6 +56,7 @@ BY = "rules"
 """The judge named in every verdict here."""
 VERBATIM = because("word for word")
 LABELLED = because("the source gives this figure")
+NAMED = because("the source gives this name")
 _EMPHASIS = re.compile(r"\*+|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_])")
 _LONGEST_CLAIM = 2_000
 """Characters of a statement that the rules check."""
@@ -146,6 +147,8 @@ class _Found(Struct, frozen=True):
     lines: dict[int, str]
     text: str = ""
     """The claim in the words of the labels, by which the nearest line is found."""
+    labelled: bool = False
+    """Whether the lines say whom they are of, so that other lines may say what else a claim says of it."""
 
 
 class _Page(Struct, frozen=True, dict=True):
@@ -234,11 +237,9 @@ class _Checker:
         for first, seconds in halves(claim):
             one = self.read(first, context, before, pages, depth - 1)
             for second in seconds if one.status in JUDGED else ():
-                both = one, self.read(second, context, before, pages, depth - 1)
-                if both[1].status in JUDGED and (lines := dict(both[0].lines.items() & both[1].lines.items())):
-                    worst = min(both, key=lambda each: JUDGED.index(each.status))
-                    if any(each.status in HOLDS for each in both):
-                        return _Found(worst.status, worst.reasons, lines)
+                other = self.read(second, context, before, pages, depth - 1)
+                if (found := _both(one, other)) and (second in claim or not _of_the_name(one, other)):
+                    return found
         return whole
 
     def find(self, claim: str, context: str, before: Sequence[Statement], pages: Sequence[_Page]) -> _Found:
@@ -257,14 +258,16 @@ class _Checker:
         if verbatim and verbatim.status == "supported":
             return verbatim
         if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else row, pages):
-            return found
+            return replace(found, labelled=True)
         if not verbatim and (found := _other_person(plain, pages)):
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
-        found = _calculated(said, cells, earlier, self.computed) or verbatim
-        if not found and self.knows and (labelled := self.knows.meant(plain, said, cells)):
-            found = _stated(*labelled)
-        if not found and self.knows and (compared := self.knows.compared(plain, said, cells)):
+        if found := _calculated(said, cells, earlier, self.computed):
+            return replace(found, labelled=True)
+        found, knows = verbatim, None if joined(plain) else self.knows
+        if not found and knows and (labelled := knows.meant(plain, said, cells)):
+            found = replace(_stated(*labelled), labelled=True)
+        if not found and knows and (compared := knows.compared(plain, said, cells)):
             found = _related(said, compared)
         return found or _Found("unverified", self._printed_only(said), {}, said.text if bare == plain else bare)
 
@@ -278,6 +281,29 @@ class _Checker:
                 "the python tool printed {figure}, but the cited sources do not give its inputs", figure=printed.written
             ),
         )
+
+
+def _both(*halves: _Found) -> _Found | None:
+    """Return what is said of a claim of two halves, by the same lines or by labelled ones; None if it is not clear."""
+    one, other = halves
+    lines = dict(one.lines.items() & other.lines.items())
+    if not any(each.status in HOLDS for each in halves) or not all(each.status in JUDGED for each in halves):
+        return None
+    worst = min(halves, key=lambda each: JUDGED.index(each.status))
+    if lines or not (one.labelled and other.labelled):
+        return _Found(worst.status, worst.reasons, lines, labelled=one.labelled) if lines else None
+    if worst.status == "contradicted":
+        return worst
+    every = {
+        n: "\n".join(dict.fromkeys(each.lines[n] for each in halves if n in each.lines))
+        for n in one.lines | other.lines
+    }
+    return _Found(worst.status, tuple(dict.fromkeys([*one.reasons, *other.reasons])), every, labelled=True)
+
+
+def _of_the_name(one: _Found, other: _Found) -> bool:
+    """Return whether a half that is refuted may be about what the first one names: `Its capital is Oslo, with 700,000 people`."""
+    return NAMED in one.reasons and other.status == "contradicted"
 
 
 def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -> _Found | None:
@@ -329,9 +355,7 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
         return None
     holds, named = found
     reason = (
-        because("the source gives this name")
-        if holds
-        else because("the source gives {figure}", figure=named.value.strip())
+        NAMED if holds and not says("not", claim) else because("the source gives {figure}", figure=named.value.strip())
     )
     return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
 

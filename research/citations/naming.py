@@ -9,10 +9,11 @@ from itertools import groupby
 from os.path import commonprefix
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from research._util.glossary import terms
+from research._util.glossary import coded, terms
 from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
-from research.citations.language import listed, pattern, spoken, unnamed, words
+from research.citations.language import listed, pattern, says, spoken, unnamed, words
 from research.citations.verbatim import QUOTES, Sentence, reserved, tokens_of
 from research.quantities import Quantity, quantities
 from research.text import has_cjk, is_word, tokens
@@ -20,6 +21,11 @@ from research.types import Source
 
 _ALIKE = 0.6
 """From which on two names may be spellings of one."""
+_PARTICLE = 3
+"""Letters of the longest word inside a name that may be in lower case."""
+_BESIDES = re.compile(r"; note\b|\s+per (?=[A-Z])")
+"""What a line says behind a name: a note, or what a currency is counted for."""
+_CODE = re.compile(r"[(（]([A-Z]{3})[)）]")
 
 
 class Named(Struct, frozen=True):
@@ -35,6 +41,8 @@ class Named(Struct, frozen=True):
     value: str
     beside: str
     """What the source says under the same label, in which other names of the value may be."""
+    listed: bool = False
+    """Whether it is one of a list, of which other names are only told apart if they are of a kind with codes."""
 
     def asked(self, about: str) -> bool:
         """Return whether part of a claim says this label and this subject, and nothing else."""
@@ -46,7 +54,7 @@ class Named(Struct, frozen=True):
         """Return whether a name is that of the value, or refuted by it; None if it may be another name of it."""
         if name.strip(QUOTES + " ") == self.value.strip():
             return True
-        plain = BRACKETS.sub(" ", self.value)
+        plain = _BESIDES.split(BRACKETS.sub(" ", self.value))[0]
         seen, claimed = only(plain), only(name)
         bare, said = _without(plain, seen), _without(name, claimed)
         if len(ITEM.split(plain)) > 1 or (claimed and not seen) or not any(map(str.isalpha, _key(said))):
@@ -54,10 +62,30 @@ class Named(Struct, frozen=True):
         if _key(said) in map(_key, (bare, *BRACKETS.findall(self.value))):
             off = abs(claimed.value - seen.value) > seen.value / 100 if claimed and seen else False
             return True if not claimed or not seen or claimed.states(seen) else False if off else None
+        if (same := self._same(said, bare)) is not None:
+            return same
         if has_cjk(said) and (known := terms("city").get(bare.strip())):
             return False if _is_place(said) and not set(known) & set(said) else None
-        told = not claimed and _is_name(said) and _is_name(bare) and not words(self.beside) & words(said)
+        told = (
+            not (claimed or self.listed) and _is_name(said) and _is_name(bare) and not words(self.beside) & words(said)
+        )
         return False if told and SequenceMatcher(None, said.casefold(), bare.casefold()).ratio() < _ALIKE else None
+
+    def _same(self, said: str, bare: str) -> bool | None:
+        """Return whether both are one currency or one language; None if that is not known, or the source has both."""
+        mine, theirs = (frozenset(_key(each)) for each in (said, bare))
+        code = _CODE.search(self.value)
+        for kind in ("currencies", "languages"):
+            named = coded(kind)
+            written = {code[1]} & set().union(*named.values()) if code else set()
+            meant = {each.partition("_")[0] for each in written or named.get(theirs, ())}
+            own = {each.partition("_")[0] for each in named.get(mine, ())}
+            of_code = written and any(mine - self.subject <= name and written & named[name] for name in named)
+            if meant & own or (of_code and mine - self.subject):
+                return True
+            if meant and own:
+                return None if set(mine) <= words(self.beside) else False
+        return None
 
 
 def named_by(source: Source) -> Iterator[Named]:
@@ -71,6 +99,7 @@ def named_by(source: Source) -> Iterator[Named]:
             beside = " ".join(each for each, other in zip(lines, heads, strict=True) if other[0] == head[0])
             labels, value = (frozenset[str]().union(*parts), parts[-1]), line[len(",".join(head)) + 1 :]
             yield Named(source.n, line, words(subject), frozenset(), labels, value, beside)
+            yield from _qualified(Named(source.n, line, words(subject), frozenset(), labels, value, line))
     for table, block in groupby(lines, key=lambda line: line.lstrip().startswith("|")):
         rows = [split(line) for line in block if set(line) - set("|-: \t")] if table else []
         for row in rows[1:]:
@@ -81,16 +110,43 @@ def named_by(source: Source) -> Iterator[Named]:
                 yield Named(source.n, quote, words(of), words(around), (label,), cell, quote)
 
 
+def _qualified(line: Named) -> Iterator[Named]:
+    """Yield the items of a list that say in brackets what they are: the official language of `Swedish (official), Sami`."""
+    value = BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), line.value)
+    items = [item.strip() for item in ITEM.split(value)]
+    rest = " ".join(item for item in items if not _is_name(_without(item, only(item))))
+    for item in items:
+        what, name = BRACKETS.findall(item), BRACKETS.sub(" ", item)
+        if len(what) == 1 and what[0][:1].islower():
+            own = words(what[0].split()[0])
+            labels = tuple(label | own for label in line.labels)
+            named = _without(name, only(name)).strip()
+            yield replace(line, labels=labels, value=named, beside=rest, listed=True)
+
+
 def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
     """Return whether the only thing that a claim can be about says so; None if it says anything else or is not clear."""
     found = list(known)
     halves = pattern("is").split(claim.strip(" .。"))
+    denied, halves = _denied(halves)
     for about, name in (halves, halves[::-1]) if len(halves) == 2 else ():
         asked = [each for each in found if each.asked(about)]
-        held = {each.says(name) for each in asked}
-        if len(held) == 1 and (said := held.pop()) is not None and (said or len({each.line for each in asked}) == 1):
-            return said, asked[0]
+        held = {each: each.says(name) for each in asked}
+        if (holds := next((each for each in asked if held[each]), None)) and (holds.listed or all(held.values())):
+            return not denied, holds
+        if asked and set(held.values()) == {False} and len({each.line for each in asked}) == 1:
+            return denied, asked[0]
     return None
+
+
+def _denied(halves: list[str]) -> tuple[bool, list[str]]:
+    """Return whether two halves of a claim are said not to be one, and the halves without the word that says so."""
+    if len(halves) != 2:
+        return False, halves
+    about, name = map(str.strip, halves)
+    if no := pattern("not").match(name):
+        return True, [about, name[no.end() :]]
+    return (True, [about[:-1], name]) if has_cjk(about[-1:]) and says("not", about[-1:]) else (False, [about, name])
 
 
 def other_person(claim: str, sentence: Sentence) -> str:
@@ -117,10 +173,10 @@ def _is_person(text: str) -> bool:
 
 
 def _is_place(text: str) -> bool:
-    """Return whether a Chinese text is the name of a place."""
+    """Return whether a Chinese text is one name, of whatever place: 多伦多 is known as a transcription only."""
     import rjieba
 
-    return [tag for _, tag in rjieba.tag(text.strip())] == ["ns"]
+    return [tag[:2] for _, tag in rjieba.tag(text.strip())] in (["ns"], ["nr"])
 
 
 def match_date(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
@@ -158,6 +214,7 @@ def _key(text: str) -> list[str]:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether every word of a text begins with a capital, but for those such as `of`."""
+    """Return whether every word of a text begins with a capital, but for those such as `of` and `de`."""
     found = [word for word in re.findall(r"\w+", text) if word.casefold() not in spoken("link")]
-    return bool(found) and all(word[0].isupper() for word in found)
+    inner = (word for word in found[1:-1] if len(word) > _PARTICLE)
+    return bool(found) and all(word[0].isupper() for word in (found[0], *inner, found[-1]))

@@ -33,6 +33,7 @@ _BESIDE = re.compile(r"((?:The|Its|Their|Our) [a-z][a-z -]{1,60}), ((?:the )?[A-
 _COMMAS = re.compile(r"[，；,;](?!\d)")
 _CHINESE_YEAR = re.compile(r"(?:1[5-9]|20)\d\d年")
 _LAST_NAMED = re.compile(r".*\b(the .+)$")
+_VERB = re.compile(r"\b(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) ")
 _CLAUSE = re.compile(
     r"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){1,4}(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) "
 )
@@ -44,6 +45,9 @@ _REDUCED = re.compile(
 _RANGE = re.compile(r" (?:between|from) (?:1[5-9]|20)\d\d (?:and|to) (?:1[5-9]|20)\d\d$")
 _AGENT = re.compile(r"(.+ (?:is|are|was|were) [a-z]+\b.*) by (?!\d)[^,]+(?:, [A-Z][^,]+)?$")
 """Who did what was done, at the end."""
+_NAMES = re.compile(r"(?:[Tt]he )?[A-Z][\w'’-]*(?: (?:of |and )?[A-Z][\w'’-]*)*")
+_OWN = re.compile(r"(?:it|they|the country)(?P<own>s\b|['’]s\b)? |their |^(?:且?其(?!中)|且)", re.I)
+"""How a clause begins that is about the subject of the one before it."""
 _PREDICATE = re.compile(r"(?:[a-z]+(?:ed|s)|is|was|are|were|has|had|have|[a-z]+(?:t|n) by)\b")
 INNER = re.compile(r"\b(?:that|which|who|whose|where|say|says|said|tells|told|claims|claimed|believes|believed)\b|,")
 """Behind these, a verb after `and` may have another subject than the sentence."""
@@ -108,6 +112,13 @@ def _joined(clause: str) -> Iterator[str]:
             yield from _meant(first, second)
 
 
+def joined(claim: str) -> bool:
+    """Return whether an English claim has two clauses, each with a verb of its own."""
+    return any(
+        _VERB.search(claim, 0, each.start()) and _CLAUSE.match(claim, each.end()) for each in _HALVES.finditer(claim)
+    )
+
+
 def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the two statements of a claim, as often as it may be cut; the second as it may be meant.
 
@@ -120,11 +131,12 @@ def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
             year = _CHINESE_YEAR.match(first)
             dated = f"{year[0]}，" if year and not _CHINESE_YEAR.search(second) else ""
             leads = ["", *_leads(first[len(year[0]) if year else 0 :])][led(second) :]
-            yield first, [f"{dated}{lead}{second.removeprefix('且')}" for lead in leads]
-        elif not (says("back", second.split(" ")[0]) or says("between", first)):
+            yield first, [f"{dated}{lead}{_OWN.sub('', second)}" for lead in leads]
+        elif not (says("between", first) or (says("back", second.split(" ")[0]) and not _OWN.match(second))):
             year = _FIRST.match(first)
             dated = f"{year[1]}, " if year else ""
-            yield first, [f"{dated}{each}" for each in _meant(first[year.end() if year else 0 :], second)]
+            rest = first[year.end() if year else 0 :]
+            yield first, [f"{dated}{each}" for each in [*_named_again(rest, second)] or _meant(rest, second)]
 
 
 def _meant(first: str, second: str) -> Iterator[str]:
@@ -139,6 +151,14 @@ def _meant(first: str, second: str) -> Iterator[str]:
         yield f"{second[:-2]}{named[1]}"
     else:
         yield second
+
+
+def _named_again(first: str, second: str) -> Iterator[str]:
+    """Yield a half about `it`, with each name of the first half in its place: `Norway has a king and its capital is Oslo`."""
+    if back := _OWN.match(second):
+        own = "'s" if back["own"] or back[0].casefold() == "their " else ""
+        names = dict.fromkeys(each.removesuffix("'s") for each in _NAMES.findall(first))
+        yield from (f"{each}{own} {second[back.end() :]}" for each in names)
 
 
 def _leads(clause: str) -> list[str]:
