@@ -118,6 +118,8 @@ class ToolOutput(Struct, frozen=True):
     """The text of the first passage's source, if a reader is to choose from it instead."""
     searched: dict[str, int] = {}
     """The collections and services that were searched, each with the number of its results among the passages."""
+    failed: dict[str, str] = {}
+    """The services that were asked, too, and failed, each with the reason."""
 
 
 class Observation(Struct, frozen=True, omit_defaults=True):
@@ -142,7 +144,8 @@ class Observation(Struct, frozen=True, omit_defaults=True):
     edited: bool = False
     """The user replaced the tool's text; the new text is neither a source nor a computed result."""
     searched: dict[str, int] = {}
-    """As in `ToolOutput`."""
+    failed: dict[str, str] = {}
+    """Both as in `ToolOutput`."""
     world: str = ""
     """In a recorded world: `recorded` for a played result, `missing` for a call refused because none is recorded, `new`
     for a call made; empty outside one."""

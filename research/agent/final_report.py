@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from research import prompts
 from research.agent.run import Run
 from research.citations import cited, without_marks
@@ -51,7 +53,8 @@ def without_sources(run: Run, outcome: Outcome, words: str, ended: Outcome) -> s
 
 def after_failed_search(run: Run, why: str, words: str) -> str:
     """Return a refusal that says first that a search failed, and so does not say that there is no answer."""
-    said = prompts.text("to_user/search_failed", run.language, why=_one_line(why))
+    cause = re.split(r"\.\s|。", why)[0]  # the rest is advice to the model
+    said = prompts.text("to_user/search_failed", run.language, why=_one_line(cause).rstrip("."))
     return f"{said}\n\n{words.replace(_refusal(run.language), '').strip()}".strip()
 
 

@@ -35,9 +35,10 @@ def failed_search(calls: Iterable[tuple[ToolCall, Observation]]) -> str:
         if not (traits.searches or traits.library):
             continue
         key = json.dumps([call.name, call.arguments], sort_keys=True)
-        if seen.ok:
-            why.pop(key, "")
-        elif seen.code in ("timeout", "failed"):
+        why.pop(key, "")
+        if seen.failed:
+            why[key] = "; ".join(f"{name}: {reason}" for name, reason in seen.failed.items())
+        elif not seen.ok and seen.code in ("timeout", "failed"):
             why[key] = seen.text
     return next(iter(why.values()), "")
 

@@ -87,6 +87,7 @@ def _result(seen: Observation) -> Result:
         private=seen.private,
         images=seen.images,
         searched=seen.searched,
+        failed=seen.failed,
         ok=seen.ok,
         code=seen.code,
         world="recorded",

@@ -142,6 +142,7 @@ class ToolCalls:
                         read=result.read,
                         code=result.code,
                         searched=result.searched,
+                        failed=result.failed,
                         world=result.world,
                     )
                     if self._novelty and call.name not in local and len(self._actions) >= FIRST:

@@ -200,6 +200,7 @@ def _result_of(output: ToolOutput, *, cached: bool = False, seconds: float = 0.0
         output.images,
         output.document,
         output.searched,
+        output.failed,
         cached=cached,
         seconds=seconds,
     )

@@ -70,7 +70,7 @@ class SearchTool:
         searched = _searched(gathered, found)
         if not found:
             text = "\n".join(filter(None, (_nothing(ask, dropped), gathered.remarks)))
-            return ToolOutput(text, searched=searched)
+            return ToolOutput(text, searched=searched, failed=dict(gathered.failed))
         without = say("No results {dropped}: these are without that filter.", dropped=dropped) if dropped else ""
         return ToolOutput(
             "\n".join(filter(None, (without, gathered.remarks))),
@@ -79,6 +79,7 @@ class SearchTool:
             ),
             private=any(is_users_own(passage.url) for passage in found),
             searched=searched,
+            failed=dict(gathered.failed),
         )
 
 

@@ -123,6 +123,24 @@ def test_a_refusal_is_said_once(visit: Visit, home: Path) -> None:
     assert "search_off: No answer found]" in texts(app)
 
 
+def test_a_refusal_that_shows_what_comes_closest_is_called_so(visit: Visit, home: Path) -> None:
+    claim = "The harbour has 7 ships."
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    near = ending(2, f"**No certain answer found.** {claim} [1]", (Citation(1, claim, "supported", LINES[:80]),))
+    run.add([msgspec.structs.replace(near, outcome="no_evidence")])
+    assert "search_off: No certain answer]" in texts(visit(home, run=LONG))
+
+
+def test_a_run_whose_search_failed_offers_to_try_again(visit: Visit, home: Path) -> None:
+    run = LongRun(bench(home).store, LONG)
+    run.rounds(2)
+    run.add([msgspec.structs.replace(ending(2, "**A search failed**", ()), outcome="tool_errors")])
+    app = visit(home, run=LONG)
+    assert "error: Tools failed]" in texts(app)
+    assert "Try again" in [button.label for button in app.button]
+
+
 def test_a_source_that_only_a_hidden_section_cites_has_no_card(visit: Visit, home: Path) -> None:
     run = LongRun(bench(home).store, LONG)
     run.rounds(2)

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.parts.run import head
 from pages.parts.runs import figures, table
+from pages.parts.search import found
 from pages.parts.shared import titles
 from research.config.settings import load
 from research.events.recipe import Recipe
@@ -260,6 +261,12 @@ def test_the_events_of_a_run_that_ended_are_read_once(visit: Visit, two: Path, m
     store.delete([RUN, OTHER])
     store.purge(time.time() + 1)
     assert store.values("ended") == [], "what is kept of a run goes with it"
+
+
+def test_an_excerpt_begins_with_an_answer_not_with_the_question_that_a_report_repeats() -> None:
+    row = RunRow(RUN, "Who?", Recipe(), answer="**How many ships?**\n\nThere are 7 ships [1].\n\n**Whose?**\n\nNone.")
+    assert found.excerpt(row, "").startswith("There are 7 ships.")
+    assert found.excerpt(row, "whose").startswith("Whose?")
 
 
 def test_checks_of_reports_are_counted_apart_as_on_metrics(visit: Visit, two: Path) -> None:

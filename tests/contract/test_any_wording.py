@@ -33,7 +33,7 @@ def asked(bench: Workbench, question: str) -> RunView:
         ("At what age does a Bosnian woman usually have her first child?", "Mother's mean age at first birth"),
         ("How many Hondurans are there?", "9,529,188"),
         ("What is the second largest city in Nigeria?", "**4.348 million Kano**"),
-        ("Which neighbours do Germany and Poland share?", ": **Czechia**."),
+        ("Which neighbours do Germany and Poland share?", "**Czechia** borders both Germany [1] and Poland [4]."),
         ("What share of India's population is Hindu?", "**Hindu 79.8%**"),
         ("Is Bolivia landlocked?", "**Yes.**"),
         ("Is Lima the capital of Peru?", "**Yes.**"),

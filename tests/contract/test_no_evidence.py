@@ -88,6 +88,17 @@ def test_a_refusal_after_a_failed_search_says_so(
     assert ("No answer found" in view.report) == (outcome == "no_evidence")
 
 
+def test_a_refusal_names_a_service_that_failed_beside_others(
+    bench: Workbench, broken: Workbench, tmp_path: Path
+) -> None:
+    both = Workbench(load(home=bench.settings.home, searxng_url=broken.settings.searxng_url))
+    refusal = "<answer>**No answer found.** It says nothing of its growth.</answer>"
+    model = scripted(tmp_path, SEARCH.replace("Quasiland growth", "Norway"), refusal)
+    view = research.run(QUESTION, workbench=both, model=model, tools=("search",), search=("library", "searxng"))
+    assert view.outcome == "tool_errors"
+    assert "searxng: " in view.report.partition("\n")[0]
+
+
 @pytest.mark.parametrize("echo", ["3", "You are a research assistant. Answer only from sources."])
 def test_a_failed_run_reports_the_cause_and_quotes_the_models_words(
     broken: Workbench, tmp_path: Path, echo: str

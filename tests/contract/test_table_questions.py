@@ -244,6 +244,7 @@ def test_one_figure_by_year_is_what_grew(
         ("unseen/marathon.csv", "Which runner is the oldest?", "**Jan de Wit** has the highest Age: **45**"),
         ("unseen/marathon.csv", "Who finished fastest among the women?", "**Lucy Chebet** has the lowest Finish"),
         ("unseen/marathon.csv", "Which country has the most runners?", "**France, Kenya** share the highest number of rows"),
+        ("unseen/bakery.csv", "Which products have a unit price above 500?", "**None** (0 values of product where"),
         ("unseen/rainfall.csv", "How many stations are above 200 metres?", "**2** different values of station"),
         ("unseen/bakery.csv", "How many orders have not been paid?", "**3** rows"),
         ("unseen/bakery.csv", "How many croissants did Hotel Astra order?", "The total quantity for Croissant and Hotel Astra"),
@@ -548,7 +549,7 @@ def test_a_question_that_columns_do_not_cover_is_not_answered(
 def test_two_members_of_a_column_are_compared(bench: Workbench, own_library: Path, folder: Path) -> None:
     view = asked(bench, only(folder, LEAGUE), "How much higher is the home attendance of Rovers than that of Athletic?")
     assert view.answer.startswith(
-        "Home attendance: 12,450 for **Rovers** and 9,870 for **Athletic**, a difference of **2,580** [1]."
+        "Home attendance: 12,450 for Rovers and 9,870 for Athletic, a difference of **2,580** [1]."
     )
     assert view.outcome == "answered"
 
@@ -694,6 +695,7 @@ def lists(tmp_path: Path) -> Path:
         ("How much of the budget of Nora Quinn remains?", "23,000 EUR"),
         ("Which project has the most budget left?", "Atlas"),
         ("By how much did Ember exceed its budget?", "21,000 EUR"),
+        ("How much higher is the budget of Atlas than that of Cobalt?", "75,000 EUR"),
         ("How many projects does Nora Quinn have, and what is the total budget?", "2; 165,000 EUR"),
         ("哪些设备的状态是维修？", "传送带、叉车"),
         ("哪些设备已经报废？", "空调"),
@@ -755,6 +757,24 @@ def test_the_year_and_the_unit_asked_for_are_those_of_the_column(
         "utf-8",
     )
     assert asked(bench, shops, question).short == short
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("What is the anniversary bonus for 10 years of service?", "1,500 EUR"),
+        ("How high is the anniversary bonus after 25 years?", "4,000 EUR"),
+        ("What is the anniversary bonus after 7 years?", ""),
+        ("What is the highest anniversary bonus?", "4,000 EUR"),
+    ],
+)
+def test_a_row_is_found_by_the_figure_that_it_begins_with(
+    bench: Workbench, own_library: Path, shops: Path, question: str, short: str
+) -> None:
+    (shops / "bonus.csv").write_text("Years of service,Anniversary bonus (EUR)\n5,500\n10,1500\n25,4000\n", "utf-8")
+    view = asked(bench, shops, question)
+    assert view.short == short
+    assert not short or "Years of service 10: Anniversary bonus" in view.answer or "4,000" in view.answer
 
 
 CLINIC = """visit,seen on,animal,branch,vet,weight (kg),charged (£)

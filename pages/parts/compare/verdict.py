@@ -100,7 +100,8 @@ def _lines(found: Verdict, columns: Sequence[Column]) -> Iterator[str]:
 
 def _answers(columns: Sequence[Column]) -> str:
     """Return what each run answers, or what it did not find, by name, as Markdown."""
-    return "  \n".join(f"{column.name}: {_lack(column.view) or _answer(column.view)}" for column in columns)
+    said = ((column.name, _lack(column.view) or _answer(column.view)) for column in columns)
+    return "  \n".join(t("{name}: {value}", name=name, value=value) for name, value in said)
 
 
 def _lack(view: RunView) -> str:
@@ -135,7 +136,9 @@ def _took(found: Verdict, columns: Sequence[Column]) -> str:
             )
             said.setdefault(columns[less.run].name, []).append(words)
     lines = [t("They took about the same tokens and time.")] if found.alike else []
-    return "  \n".join([*lines, *(f"{name}: {t(', ').join(words)}" for name, words in said.items())])
+    return "  \n".join(
+        [*lines, *(t("{name}: {value}", name=name, value=t(", ").join(words)) for name, words in said.items())]
+    )
 
 
 def _dispute(each: Dispute, columns: Sequence[Column]) -> None:

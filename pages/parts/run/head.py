@@ -178,13 +178,18 @@ def badge(view: RunView, row: RunRow) -> str:
     else:
         outcome, audit = view.outcome or "failed", view.given is not None
         colour, icon = titles.look(outcome, audit=audit)
-        words = titles.ending(outcome, audit=audit)
+        words = t("No certain answer") if _shows_closest(view) else titles.ending(outcome, audit=audit)
     return f":{colour}-badge[:material/{icon}: {words}]"
+
+
+def _shows_closest(view: RunView) -> bool:
+    """Return whether a run without an answer quotes what comes closest to one."""
+    return view.outcome == "no_evidence" and view.given is None and bool(view.citations)
 
 
 def ending(view: RunView) -> str:
     """Return the outcome of a run in words, with the number of parts answered if not all are."""
-    words = t(OUTCOMES[view.outcome or "failed"])
+    words = t("No certain answer") if _shows_closest(view) else t(OUTCOMES[view.outcome or "failed"])
     if view.outcome != "partly_answered" or len(view.parts) < 2:
         return words
     good = sum(part.status == "answered" for part in view.parts)
@@ -205,7 +210,8 @@ def _citations(view: RunView) -> list[str]:
     if view.given is not None or view.outcome in (None, "needs_input", "no_evidence"):
         return []
     if not view.citations:
-        return [t(":orange[:material/link_off: No citations]")] if view.report else []
+        told = view.report and view.outcome != "tool_errors"
+        return [t(":orange[:material/link_off: No citations]")] if told else []
     given = list(stated(view).values())
     good, bad = sum(each in HOLDS for each in given), sum(each in FAILS for each in given)
     colour, icon = ("green", "verified") if holds(view) else ("orange", "rule")

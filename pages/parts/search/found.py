@@ -144,10 +144,14 @@ def _has(text: str, query: str) -> bool:
 
 
 def _excerpt(text: str, query: str) -> str:
-    """Return the first sentence that has a word of the query, and those after it for which there is room."""
+    """Return the first sentence that has a word of the query, and those after it for which there is room.
+
+    Without one, the first that is no question: a report may repeat what was asked as headings.
+    """
     said = [" ".join(sentence.split()) for sentence in sentences(content(parse(text, cited=False)))]
     words = query.casefold().split()
-    first = next((n for n, each in enumerate(said) if any(word in each.casefold() for word in words)), 0)
+    found = (n for n, each in enumerate(said) if any(word in each.casefold() for word in words))
+    first = next(found, next((n for n, each in enumerate(said) if not each.endswith(("?", "？"))), 0))
     room = [sum(map(len, said[first:end])) for end in range(first + 2, len(said) + 1)]
     fitting = 1 + sum(size <= SHOWN for size in room)
     return clip(" ".join(said[first : first + fitting]), LONGEST)

@@ -49,6 +49,8 @@ _ALIKE = 0.65
 """Least cosine of two nouns for the same people; 学生 and 教师 have .6, `worker` and `employee` .85."""
 _IS = re.compile(r"\b(?:is|are|was|were)\s(?:\w+\s(?:to|at|by)\s)?|[是为]\s?")
 """Matches the verb before a complement: `is`, `is limited to`, `was set at`."""
+_ENDS = re.compile(r"[.!?:;。！？：；…]\W*$|^\|")
+"""Matches a sentence or a row of a table; a title has no stop behind it."""
 _WHO = re.compile("谁|哪位|何人")
 _COMPLEMENT = re.compile(
     r"(?:the|an?)\s[^,;:.()]{3,60}?(?=[,;:.(]|\s(?:which|who|that|because|but)\b)|[^，。；：（]{2,30}?(?=[，。；：（])"
@@ -117,6 +119,8 @@ def _suits(said: Sentence, wanted: Wanted, kind: Kind | None) -> bool:
     line = said.fact.line
     if kind in ("date", "year") and not said.things and not re.search(r"\d", line):
         return False
+    if not said.things and (kind == "number" or not _ENDS.search(line)):
+        return False  # no figure is named, or it is a title
     if kind == "person":
         named = said.things or said.beside or not lost(line)  # *she* is no name
         if not named or not _does(said, wanted):

@@ -6,11 +6,11 @@ docs/decisions/0050-sentences-by-a-fitted-score.md.
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import takewhile, zip_longest
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -177,8 +177,15 @@ class Scorer:
         A sentence has what stands over it only if it has something of the question itself.
         """
         wanted, found = self._wanted, []
-        for at, fact in enumerate(page.lines):
-            if fact.line.startswith("#") or HEAD.match(fact.line) or len(tokens(fact.line)) < _LEAST or fact.cut:
+        for at, (fact, below) in enumerate(zip_longest(page.lines, page.lines[1:])):
+            names_columns = fact.line.startswith("|") and below is not None and HEAD.match(below.line)
+            if (
+                fact.line.startswith("#")
+                or names_columns
+                or HEAD.match(fact.line)
+                or len(tokens(fact.line)) < _LEAST
+                or fact.cut
+            ):
                 continue
             own = wanted.held(page, fact.line)
             have = content_tokens(f"{fact.line} {page.title}")
@@ -195,7 +202,7 @@ class Scorer:
         """Return the sentence with a name that is nearest before one that refers back, else the one behind."""
         back = BACK.match(page.lines[at].line)
         near = page.lines[max(0, at - _BACK) : at][::-1] if back else page.lines[at + 1 : at + 2]
-        said = itertools.takewhile(lambda fact: not fact.line.startswith("#"), near)
+        said = takewhile(lambda fact: not fact.line.startswith("#"), near)
         return next((fact for fact in said if self.things(fact.line, page)), None)
 
     def things(self, line: str, page: Page, *, firm: bool = False) -> tuple[str, ...]:

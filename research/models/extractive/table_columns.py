@@ -180,7 +180,7 @@ def filters(text: str, table: PTable) -> list[Filter] | None:
         elif not rivals:
             kept.append(each)
     kept += [each for column in table.of_type("text") for each in _in_part(text, column, kept, table)]
-    kept += _flags(text, table, kept)
+    kept += [*_flags(text, table, kept), *_of_number(text, table, kept)]
     return [*kept, *_empty(text, table, kept)]
 
 
@@ -218,6 +218,18 @@ def _in_part(text: str, column: PColumn, kept: Sequence[Filter], table: PTable) 
         if len(begun) == 1:
             found.append(Filter(column, begun[0], *match.span()))
     return found
+
+
+def _of_number(text: str, table: PTable, kept: Sequence[Filter]) -> Iterator[Filter]:
+    """Yield the filter on the figure by which a table is ordered, beside its name: `10 years` of *Years of service*."""
+    first = table.columns[0]
+    if first.type != "number" or not first.low:
+        return
+    name = first.name if has_cjk(first.name) else rf"(?:{'|'.join(map(re.escape, first.words))})[a-z]{{0,2}}"
+    figure = re.compile(rf"(?<![\d.])(?:(?P<a>\d[\d.]*)\s?{name}|{name}\s?(?P<b>\d[\d.]*))(?![\d.]*\d)", re.I)
+    for match in figure.finditer(text):
+        if not any(each.start < match.end() and match.start() < each.end for each in kept):
+            yield Filter(first, match["a"] or match["b"], *match.span())
 
 
 def is_flag(value: str) -> bool:

@@ -32,7 +32,7 @@ _LIGHT = frozenset(
     "note tell please know want need come gain receive get obtain done offer list record measure register report count add "
     "start end here there both number figure all together altogether one two three four five six seven eight nine ten second "
     "third fourth fifth ascending descending often among through via throughout bring brought place made make "
-    "show shown our ours us up well term terms record records everything everyone".split()
+    "consume consumed consumption usage show shown our ours us up well term terms record records everything everyone".split()
 )
 """Words that do not say what is asked for."""
 _BEYOND = re.compile(

@@ -76,9 +76,10 @@ _DEGREES = (
 _DATED = ("origin", "tenure")
 """Dimensions that dates measure."""
 _BY_WORD = {word: means.split() for words, means in _DEGREES for word in words.split()}
-_STEMS = sorted((word for word in _BY_WORD if word.isascii() and "_" not in word), key=len, reverse=True)
+STEMS = sorted((word for word in _BY_WORD if word.isascii() and "_" not in word), key=len, reverse=True)
+"""What `-er` and `-est` stand behind."""
 _WORD = re.compile(
-    rf"\b(?P<stem>{'|'.join(_STEMS)})(?:e?st|e?r)\b|"
+    rf"\b(?P<stem>{'|'.join(STEMS)})(?:e?st|e?r)\b|"
     rf"\b(?P<phrase>{'|'.join(word.replace('_', ' ') for word in _BY_WORD if '_' in word)})\b|"
     rf"(?P<zh>{'|'.join(word for word in _BY_WORD if not word.isascii())})",
     re.I,

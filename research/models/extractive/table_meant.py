@@ -21,7 +21,7 @@ from research.models.extractive.table_columns import (
     says_whether,
     words_of,
 )
-from research.models.extractive.table_degrees import degree_of, how_of, is_degree
+from research.models.extractive.table_degrees import degree_of, how_of, is_degree, measured
 from research.models.extractive.table_nouns import figures, is_number_of_row, names_a_row
 from research.models.extractive.table_reading import PColumn, PTable
 from research.models.extractive.table_synonyms import people, synonymous
@@ -134,6 +134,8 @@ class Meant:
         """The question without its limits and times: `more than` ranks nothing, nor does `the first quarter`."""
         self.how, self.how_words = how_of(self.text)
         """What is asked for by `how old`, and these words."""
+        if self.how_words.lower().endswith("high") and not measured(self.how, self.figures):
+            self.how = ""  # `how high` a price is
         self.degree = degree_of(self.unlimited)
         """The word that compares by some dimension: `old` for `the oldest`."""
         self.highest: bool | None = None

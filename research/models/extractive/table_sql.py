@@ -65,7 +65,7 @@ def statement(plan: Plan) -> str:
         return f"SELECT {group}, {value} AS {value_name(plan)} FROM {table}{where} {rest}"
     assert plan.measure
     if plan.operation == "lookup":
-        told = [each.column for each in plan.filters if plan.table.unique(each.column)]
+        told = [each.column for each in plan.filters if plan.table.unique(each.column) or each.column.type == "number"]
         texts = [each for each in plan.table.columns if each.type != "number" and each is not plan.measure]
         keys = [column.sql for column in told or texts[:4]]
         return f"SELECT {', '.join([*keys, plan.measure.sql])} FROM {table}{_where(conditions)} LIMIT {SHOWN}"
@@ -134,14 +134,15 @@ def parted(plan: Plan) -> tuple[Sequence[Filter], Sequence[Filter]]:
 def _values(filters: Sequence[Filter]) -> list[str]:
     columns: dict[str, dict[str, None]] = {}
     for each in filters:
-        columns.setdefault(each.column.sql, {})[each.value] = None
+        value = each.value if each.column.type == "number" else text(each.value)
+        columns.setdefault(each.column.sql, {})[value if each.value else ""] = None
     return [_equal(column, list(values)) for column, values in columns.items()]
 
 
 def _equal(column: str, values: Sequence[str]) -> str:
     if not values[0]:
         return f"{column} IS NULL"
-    return f"{column} = {text(values[0])}" if len(values) == 1 else f"{column} IN ({', '.join(map(text, values))})"
+    return f"{column} = {values[0]}" if len(values) == 1 else f"{column} IN ({', '.join(values)})"
 
 
 def _limits(plan: Plan) -> list[str]:

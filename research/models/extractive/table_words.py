@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from research.models.extractive.table_degrees import degree_of
+from research.models.extractive.table_degrees import STEMS, degree_of
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.times import YEAR
 
@@ -63,8 +63,8 @@ SHARE = re.compile(
     r"\b(?:percent(?:age)?|share|proportion|fraction|what part)\b|百分之|占比|比例|占.{0,12}(?:多少|几)|%", re.I
 )
 DIFFERENCE = re.compile(
-    r"\b(?:difference|gap|how much (?:more|less|\w+er)\b|how many (?:more|fewer))\b|相差|差距|差多少|"
-    r"(?<![占分])比(?!例).{1,20}[多少高低]",
+    rf"\b(?:difference|gap|how much (?:more|less|(?:high|low|{'|'.join(STEMS)})e?r)\b|how many (?:more|fewer))\b|"
+    r"相差|差距|差多少|(?<![占分])比(?!例).{1,20}[多少高低]",
     re.I,
 )
 LEFT = re.compile(r"\b(?:left|remain(?:s|ed|ing)?|unspent|unused)\b|还?剩[下余]?|结余", re.I)

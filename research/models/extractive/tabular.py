@@ -87,6 +87,10 @@ def carried_out(steps: Sequence[Step], question: str, plan: Plan, acting: bool) 
     if not ran(steps, sql):
         return _step(question, sql) if acting else None
     rows = result_of(steps, sql)
+    if rows is None and plan.operation == "list" and plan.limits and not (plan.filters or plan.periods or plan.unread):
+        return carried_out(
+            steps, question, replace(plan, operation="count"), acting
+        )  # that there is none, or it failed
     if rows is None:
         return None
     if plan.operation == "lookup" and len(rows.rows) > 1:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from research._util import glossary
 from research._util.amounts import Amount
 from research.models.extractive import chinese
 from research.models.extractive.evidence import Fact
-from research.models.extractive.rankings import ALL, Bound, Row
+from research.models.extractive.rankings import ALL, Bound
 from research.models.extractive.verdict import Ranked
 
 TIED = 8
@@ -51,7 +50,9 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         if len(found.rows) > ranking.first > 1:
             lines.append(w["last_tied"])
         if found.territories:
-            lines.append(w["not_ranked"].format(rows=_listed(found.territories, w)))
+            told = ((row.name, row.fact) for row in found.territories)
+            rows = [w["territory"].format(name=name, value=fact.value, n=fact.n, label=label) for name, fact in told]
+            lines.append(w["not_ranked"].format(rows=("" if w["language"] == "zh" else " ").join(rows)))
     elif ranking.kind == "count":
         said = past(ranking.limit, found.label, w) if ranking.limit else ""
         if ranking.stands and ranking.limit:
@@ -117,10 +118,6 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
         rank, year = 1 + figures.index(row.amount.value), dated[3] if dated else "–"
         lines.append(f"{f'| {rank} ' if one else ''}| {row.name} | {value.strip()} | {year} [{row.fact.n}] |")
     return "\n".join(lines)
-
-
-def _listed(rows: Sequence[Row], w: dict[str, str]) -> str:
-    return w["besides"].join(f"{row.name}: {row.fact.value} [{row.fact.n}]" for row in rows)
 
 
 def past(limit: Bound, label: str, w: dict[str, str]) -> str:

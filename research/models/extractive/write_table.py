@@ -46,6 +46,7 @@ _WORDS = {
         "count": "{table}{times} has **{value}** {rows} [{n}].",
         "count_of": "**{value}** {rows} of {table}{times} {has} {of} [{n}].",
         "distinct": "**{value}** different {values} of {group}{where} [{n}].",
+        "none": "**None** (0 values of {group}{where}) [{n}].",
         "share": "{part} of {whole}, which is **{value}**{where} [{n}].",
         "share_of": "{part} of the {whole} rows of {table}{where} {has} {of}, which is **{value}** [{n}].",
         "cell": "{name}: {m} **{value}** [{n}].",
@@ -54,7 +55,7 @@ _WORDS = {
         "rows_of": "{group}{where}: **{k} rows** [{n}].",
         "all": "{k} in total",
         "limit": "{c} {s} {v}",
-        "differ": "{what}{where}: {a} for **{one}** and {b} for **{other}**, a difference of **{value}** [{n}].",
+        "differ": "{what}{where}: {a} for {one} and {b} for {other}, a difference of **{value}** [{n}].",
         "grew": "The {what} of **{name}** changed by **{percent}** ({change}), {span}{where} [{n}].",
         "grew_all": "The {what}{where} changed by **{percent}** ({change}), {span} [{n}].",
         "grew_top": "**{name}** has {which} growth of {what}{where}: **{percent}** ({change}), {span} [{n}].",
@@ -106,6 +107,7 @@ _WORDS = {
         "count": "{times}{table}共有**{value}**行 [{n}]。",
         "count_of": "{times}{of}的共有**{value}**行 [{n}]。",
         "distinct": "{where}{group}共有**{value}**个不同的值 [{n}]。",
+        "none": "**没有**（{where}{group}有0个） [{n}]。",
         "share": "{where}{what}为{part}，占总数{whole}的**{value}** [{n}]。",
         "share_of": "{where}{table}的{whole}行中，{of}的有{part}行，占**{value}** [{n}]。",
         "cell": "{name}：{m}为**{value}** [{n}]。",
@@ -114,7 +116,7 @@ _WORDS = {
         "rows_of": "{where}{group}：**共{k}行** [{n}]。",
         "all": "共{k}个",
         "limit": "{c}{s}{v}",
-        "differ": "{where}{what}：**{one}**为{a}，**{other}**为{b}，相差**{value}** [{n}]。",
+        "differ": "{where}{what}：{one}为{a}，{other}为{b}，相差**{value}** [{n}]。",
         "grew": "{where}**{name}**的{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_all": "{where}{what}变化了**{percent}**（{change}），{span} [{n}]。",
         "grew_top": "{where}**{name}**的{what}增幅{which}：**{percent}**（{change}），{span} [{n}]。",
@@ -339,7 +341,8 @@ class _Sentences:
     def _count(self) -> list[str]:
         plan, value, times = self.plan, self.rows.rows[0][0], _times(self.plan, self.language)
         of = [*self._having(plan.filters), *self._limits()]
-        said = self.w["distinct" if plan.group else "count_of" if of else "count"].format(
+        distinct = "none" if value == "0" else "distinct"
+        said = self.w[distinct if plan.group else "count_of" if of else "count"].format(
             value=value,
             **(_ONE if value == "1" else _SEVERAL),
             of=self.w["and"].join(of),
@@ -484,8 +487,10 @@ def _period(name: str, language: str) -> str:
 
 
 def _dated(plan: Plan, language: str, name: str, cell: str) -> str:
-    """Return a cell of the column with this name; a date or the number of a month as people write it."""
+    """Return a cell of the column with this name: a date or a month as people write it, a number behind its name."""
     types = {column.sql: column.type for column in plan.table.times}
+    if own := next((each for each in plan.table.of_type("number") if each.sql == name), None):
+        return f"{own.said} {cell}"
     if types.get(name) == "month" and cell.isdigit():
         return dated(f"-{int(cell):02}", language)
     return dated(cell, language) if types.get(name) == "date" else cell
