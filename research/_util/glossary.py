@@ -126,16 +126,12 @@ def _territories() -> dict[str, tuple[str, str]]:
 
 
 @cache
-def coded(kind: str) -> dict[frozenset[str], frozenset[str]]:
-    """Map the words of each English or Chinese name of a kind, `languages` or `currencies`, to its codes (CLDR)."""
+def currency_names() -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the code of each currency with the words of its English name, and again with those of its Chinese one (CLDR)."""
     from babel import Locale
 
-    found: dict[frozenset[str], frozenset[str]] = {}
-    for language in ("en", "zh"):
-        for code, name in getattr(Locale(language), kind).items():
-            key = frozenset(tokens(name))
-            found[key] = found.get(key, frozenset()) | {code}
-    return found
+    named = (each for language in ("en", "zh") for each in Locale(language).currencies.items())
+    return tuple((code, frozenset(tokens(name))) for code, name in named)
 
 
 @cache

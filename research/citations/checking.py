@@ -56,7 +56,6 @@ BY = "rules"
 """The judge named in every verdict here."""
 VERBATIM = because("word for word")
 LABELLED = because("the source gives this figure")
-NAMED = because("the source gives this name")
 _EMPHASIS = re.compile(r"\*+|(?<![^\W_])_{1,3}(?=\S)|(?<=\S)_{1,3}(?![^\W_])")
 _LONGEST_CLAIM = 2_000
 """Characters of a statement that the rules check."""
@@ -147,8 +146,8 @@ class _Found(Struct, frozen=True):
     lines: dict[int, str]
     text: str = ""
     """The claim in the words of the labels, by which the nearest line is found."""
-    labelled: bool = False
-    """Whether the lines say whom they are of, so that other lines may say what else a claim says of it."""
+    prose: bool = False
+    """Whether the lines are sentences, of which the next may be about another subject."""
 
 
 class _Page(Struct, frozen=True, dict=True):
@@ -238,7 +237,9 @@ class _Checker:
             one = self.read(first, context, before, pages, depth - 1)
             for second in seconds if one.status in JUDGED else ():
                 other = self.read(second, context, before, pages, depth - 1)
-                if (found := _both(one, other)) and (second in claim or not _of_the_name(one, other)):
+                # `Its capital is Oslo, with 700,000 people` may give the people of either
+                unclear = other.status == "contradicted" and second not in claim and not quantities(first)
+                if not unclear and (found := _both(one, other)):
                     return found
         return whole
 
@@ -254,19 +255,19 @@ class _Checker:
         bare = _attributed(plain, [page.title for page in pages])
         verbatim = _verbatim(bare, pages, above)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
-            verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
+            verbatim = replace(read, reasons=(LABELLED,), prose=False) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
         if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else row, pages):
-            return replace(found, labelled=True)
+            return found
         if not verbatim and (found := _other_person(plain, pages)):
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
-        if found := _calculated(said, cells, earlier, self.computed):
-            return replace(found, labelled=True)
-        found, knows = verbatim, None if joined(plain) else self.knows
+        found, knows = _calculated(said, cells, earlier, self.computed) or verbatim, self.knows
+        if joined(plain):  # two facts, of which each is read alone
+            knows = None
         if not found and knows and (labelled := knows.meant(plain, said, cells)):
-            found = replace(_stated(*labelled), labelled=True)
+            found = _stated(*labelled)
         if not found and knows and (compared := knows.compared(plain, said, cells)):
             found = _related(said, compared)
         return found or _Found("unverified", self._printed_only(said), {}, said.text if bare == plain else bare)
@@ -283,27 +284,20 @@ class _Checker:
         )
 
 
-def _both(*halves: _Found) -> _Found | None:
-    """Return what is said of a claim of two halves, by the same lines or by labelled ones; None if it is not clear."""
-    one, other = halves
-    lines = dict(one.lines.items() & other.lines.items())
-    if not any(each.status in HOLDS for each in halves) or not all(each.status in JUDGED for each in halves):
+def _both(one: _Found, other: _Found) -> _Found | None:
+    """Return what is said of a claim of two halves, by the same sentences or by labelled lines; None if it is not clear."""
+    if not {one.status, other.status} & HOLDS or not {one.status, other.status} <= set(JUDGED):
         return None
-    worst = min(halves, key=lambda each: JUDGED.index(each.status))
-    if lines or not (one.labelled and other.labelled):
-        return _Found(worst.status, worst.reasons, lines, labelled=one.labelled) if lines else None
+    worst = min((one, other), key=lambda each: JUDGED.index(each.status))
+    if one.prose or other.prose:
+        same = dict(one.lines.items() & other.lines.items())
+        return _Found(worst.status, worst.reasons, same, prose=True) if same else None
     if worst.status == "contradicted":
         return worst
-    every = {
-        n: "\n".join(dict.fromkeys(each.lines[n] for each in halves if n in each.lines))
-        for n in one.lines | other.lines
-    }
-    return _Found(worst.status, tuple(dict.fromkeys([*one.reasons, *other.reasons])), every, labelled=True)
-
-
-def _of_the_name(one: _Found, other: _Found) -> bool:
-    """Return whether a half that is refuted may be about what the first one names: `Its capital is Oslo, with 700,000 people`."""
-    return NAMED in one.reasons and other.status == "contradicted"
+    lines = one.lines | other.lines
+    for n in one.lines.keys() & other.lines.keys():
+        lines[n] = "\n".join(dict.fromkeys((one.lines[n], other.lines[n])))
+    return _Found(worst.status, tuple(dict.fromkeys(one.reasons + other.reasons)), lines)
 
 
 def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -> _Found | None:
@@ -330,12 +324,12 @@ def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -
     own = [(n, each) for n, each in own if quoted or not each.sentence.quoted]
     lines = {n: each.sentence.whole or each.sentence.text for n, each in own}
     if own and all(each.other is None for _, each in own):
-        return _Found("supported", (VERBATIM,), lines)
+        return _Found("supported", (VERBATIM,), lines, prose=True)
     others = {each.other for _, each in own if each.other}
     others = {each for each in others if re.search(r"\d", each)} or others
     if several or len(others) != 1 or not (sure or not any(contains(page.lines, claim) for page in pages)):
         return None
-    return _Found("contradicted", (_other(others.pop()),), lines)
+    return _Found("contradicted", (_other(others.pop()),), lines, prose=True)
 
 
 def _other(said: str) -> Reason:
@@ -354,8 +348,9 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
     if found is None:
         return None
     holds, named = found
+    same = because("the source gives this name")
     reason = (
-        NAMED if holds and not says("not", claim) else because("the source gives {figure}", figure=named.value.strip())
+        same if holds and not says("not", claim) else because("the source gives {figure}", figure=named.value.strip())
     )
     return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
 
@@ -373,7 +368,7 @@ def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
     if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):
         return None
     reason = because("the source gives {figure}", figure=found[0][0])
-    return _Found("contradicted", (reason,), {n: line for _, n, line in found})
+    return _Found("contradicted", (reason,), {n: line for _, n, line in found}, prose=True)
 
 
 def _attributed(claim: str, titles: Iterable[str]) -> str:

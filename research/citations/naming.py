@@ -11,7 +11,7 @@ from os.path import commonprefix
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research._util.glossary import coded, terms
+from research._util.glossary import currency_names, terms
 from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
 from research.citations.language import listed, pattern, says, spoken, unnamed, words
 from research.citations.verbatim import QUOTES, Sentence, reserved, tokens_of
@@ -26,6 +26,9 @@ _PARTICLE = 3
 _BESIDES = re.compile(r"; note\b|\s+per (?=[A-Z])")
 """What a line says behind a name: a note, or what a currency is counted for."""
 _CODE = re.compile(r"[(（]([A-Z]{3})[)）]")
+"""The code of a currency."""
+_AND = re.compile(rf"{ITEM.pattern}|\band\b|[和及与]")
+_ONE_OF = re.compile(r"(?:an?|one of)\b")
 
 
 class Named(Struct, frozen=True):
@@ -41,8 +44,6 @@ class Named(Struct, frozen=True):
     value: str
     beside: str
     """What the source says under the same label, in which other names of the value may be."""
-    listed: bool = False
-    """Whether it is one of a list, of which other names are only told apart if they are of a kind with codes."""
 
     def asked(self, about: str) -> bool:
         """Return whether part of a claim says this label and this subject, and nothing else."""
@@ -50,42 +51,38 @@ class Named(Struct, frozen=True):
         extra = said - self.subject - self.around - spoken("link", "whole")
         return self.subject <= said and any(label <= said and extra <= label for label in self.labels)
 
-    def says(self, name: str) -> bool | None:
-        """Return whether a name is that of the value, or refuted by it; None if it may be another name of it."""
+    def says(self, name: str, some: bool = False) -> bool | None:
+        """Return whether a name is that of the value, or refuted by it; None if it may be another name of it.
+
+        Of several names nothing is refuted; a claim says all of them, or `some`.
+        """
         if name.strip(QUOTES + " ") == self.value.strip():
             return True
         plain = _BESIDES.split(BRACKETS.sub(" ", self.value))[0]
+        if len(ITEM.split(plain)) > 1:
+            all_of_them, claimed_names = _names(plain), _names(name)
+            return True if claimed_names == all_of_them or (some and claimed_names <= all_of_them) else None
         seen, claimed = only(plain), only(name)
         bare, said = _without(plain, seen), _without(name, claimed)
-        if len(ITEM.split(plain)) > 1 or (claimed and not seen) or not any(map(str.isalpha, _key(said))):
+        if (claimed and not seen) or not any(map(str.isalpha, _key(said))):
             return None
         if _key(said) in map(_key, (bare, *BRACKETS.findall(self.value))):
             off = abs(claimed.value - seen.value) > seen.value / 100 if claimed and seen else False
             return True if not claimed or not seen or claimed.states(seen) else False if off else None
-        if (same := self._same(said, bare)) is not None:
-            return same
+        if currencies := self._currencies(said, bare):
+            mine, theirs = currencies
+            return True if mine & theirs else None if {*_key(said)} <= words(self.beside) else False
         if has_cjk(said) and (known := terms("city").get(bare.strip())):
             return False if _is_place(said) and not set(known) & set(said) else None
-        told = (
-            not (claimed or self.listed) and _is_name(said) and _is_name(bare) and not words(self.beside) & words(said)
-        )
+        told = not claimed and _is_name(said) and _is_name(bare) and not words(self.beside) & words(said)
         return False if told and SequenceMatcher(None, said.casefold(), bare.casefold()).ratio() < _ALIKE else None
 
-    def _same(self, said: str, bare: str) -> bool | None:
-        """Return whether both are one currency or one language; None if that is not known, or the source has both."""
-        mine, theirs = (frozenset(_key(each)) for each in (said, bare))
+    def _currencies(self, said: str, bare: str) -> tuple[set[str], set[str]] | None:
+        """Return the codes of the currencies that a claim and the source may mean; None unless both name one."""
         code = _CODE.search(self.value)
-        for kind in ("currencies", "languages"):
-            named = coded(kind)
-            written = {code[1]} & set().union(*named.values()) if code else set()
-            meant = {each.partition("_")[0] for each in written or named.get(theirs, ())}
-            own = {each.partition("_")[0] for each in named.get(mine, ())}
-            of_code = written and any(mine - self.subject <= name and written & named[name] for name in named)
-            if meant & own or (of_code and mine - self.subject):
-                return True
-            if meant and own:
-                return None if set(mine) <= words(self.beside) else False
-        return None
+        mine = _codes(frozenset(_key(said)) - self.subject)
+        theirs = {code[1]} if code else _codes(frozenset(_key(bare)))
+        return (mine, theirs) if mine and theirs else None
 
 
 def named_by(source: Source) -> Iterator[Named]:
@@ -98,8 +95,8 @@ def named_by(source: Source) -> Iterator[Named]:
         if section and parts:
             beside = " ".join(each for each, other in zip(lines, heads, strict=True) if other[0] == head[0])
             labels, value = (frozenset[str]().union(*parts), parts[-1]), line[len(",".join(head)) + 1 :]
-            yield Named(source.n, line, words(subject), frozenset(), labels, value, beside)
-            yield from _qualified(Named(source.n, line, words(subject), frozenset(), labels, value, line))
+            named = Named(source.n, line, words(subject), frozenset(), labels, value, beside)
+            yield from (named, *_alike(named))
     for table, block in groupby(lines, key=lambda line: line.lstrip().startswith("|")):
         rows = [split(line) for line in block if set(line) - set("|-: \t")] if table else []
         for row in rows[1:]:
@@ -110,18 +107,15 @@ def named_by(source: Source) -> Iterator[Named]:
                 yield Named(source.n, quote, words(of), words(around), (label,), cell, quote)
 
 
-def _qualified(line: Named) -> Iterator[Named]:
-    """Yield the items of a list that say in brackets what they are: the official language of `Swedish (official), Sami`."""
-    value = BRACKETS.sub(lambda bracket: re.sub("[,，、;；]", " ", bracket.group()), line.value)
-    items = [item.strip() for item in ITEM.split(value)]
-    rest = " ".join(item for item in items if not _is_name(_without(item, only(item))))
-    for item in items:
-        what, name = BRACKETS.findall(item), BRACKETS.sub(" ", item)
-        if len(what) == 1 and what[0][:1].islower():
-            own = words(what[0].split()[0])
-            labels = tuple(label | own for label in line.labels)
-            named = _without(name, only(name)).strip()
-            yield replace(line, labels=labels, value=named, beside=rest, listed=True)
+def _alike(line: Named) -> Iterator[Named]:
+    """Yield together the names of a list of which it says the same in brackets: `French (official), Dutch (official)`."""
+    value = BRACKETS.sub(lambda bracket: re.sub("[,，、;；].*[^)）]", " ", bracket.group()), line.value)
+    named: dict[frozenset[str], list[str]] = {}
+    for item in ITEM.split(value):
+        for what in BRACKETS.findall(item)[-1:]:
+            named.setdefault(words(what), []).append(re.split("[(（]", item)[0].strip())
+    for what, names in named.items():
+        yield replace(line, labels=tuple(label | what for label in line.labels), value=", ".join(names))
 
 
 def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
@@ -131,11 +125,9 @@ def match_name(claim: str, known: Iterable[Named]) -> tuple[bool, Named] | None:
     denied, halves = _denied(halves)
     for about, name in (halves, halves[::-1]) if len(halves) == 2 else ():
         asked = [each for each in found if each.asked(about)]
-        held = {each: each.says(name) for each in asked}
-        if (holds := next((each for each in asked if held[each]), None)) and (holds.listed or all(held.values())):
-            return not denied, holds
-        if asked and set(held.values()) == {False} and len({each.line for each in asked}) == 1:
-            return denied, asked[0]
+        held = {each.says(name, _ONE_OF.match(about) is not None) for each in asked}
+        if len(held) == 1 and (said := held.pop()) is not None and (said or len({each.line for each in asked}) == 1):
+            return said != denied, asked[0]
     return None
 
 
@@ -145,7 +137,7 @@ def _denied(halves: list[str]) -> tuple[bool, list[str]]:
         return False, halves
     about, name = map(str.strip, halves)
     if no := pattern("not").match(name):
-        return True, [about, name[no.end() :]]
+        return True, [about, name[no.end() :].strip()]
     return (True, [about[:-1], name]) if has_cjk(about[-1:]) and says("not", about[-1:]) else (False, [about, name])
 
 
@@ -206,6 +198,16 @@ def _kin(said: frozenset[str], label: frozenset[str]) -> bool:
 
 def _without(text: str, figure: Quantity | None) -> str:
     return f"{text[: figure.start]} {text[figure.end :]}" if figure else text
+
+
+def _names(text: str) -> set[frozenset[str]]:
+    """Return the words of each name of a list."""
+    return {frozenset(own) for each in _AND.split(text) if (own := _key(each))}
+
+
+def _codes(said: frozenset[str]) -> set[str]:
+    """Return the codes of the currencies whose name has all of some words."""
+    return {code for code, name in currency_names() if said and said <= name}
 
 
 def _key(text: str) -> list[str]:

@@ -34,9 +34,7 @@ _COMMAS = re.compile(r"[，；,;](?!\d)")
 _CHINESE_YEAR = re.compile(r"(?:1[5-9]|20)\d\d年")
 _LAST_NAMED = re.compile(r".*\b(the .+)$")
 _VERB = re.compile(r"\b(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) ")
-_CLAUSE = re.compile(
-    r"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){1,4}(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) "
-)
+_CLAUSE = re.compile(rf"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){{1,4}}{_VERB.pattern}")
 """How a clause with a subject of its own begins."""
 _REDUCED = re.compile(
     r"((?:(?! of )[^,]){3,80}), (?:(?:which|who) ([^,]+)|((?:[a-z]+ed|built|made|held) [^,]+)), ([a-z][^,]+)"
@@ -45,8 +43,8 @@ _REDUCED = re.compile(
 _RANGE = re.compile(r" (?:between|from) (?:1[5-9]|20)\d\d (?:and|to) (?:1[5-9]|20)\d\d$")
 _AGENT = re.compile(r"(.+ (?:is|are|was|were) [a-z]+\b.*) by (?!\d)[^,]+(?:, [A-Z][^,]+)?$")
 """Who did what was done, at the end."""
-_NAMES = re.compile(r"(?:[Tt]he )?[A-Z][\w'’-]*(?: (?:of |and )?[A-Z][\w'’-]*)*")
-_OWN = re.compile(r"(?:it|they|the country)(?P<own>s\b|['’]s\b)? |their |^(?:且?其(?!中)|且)", re.I)
+_NAME = re.compile(r"(?:[Tt]he )?(?!The\b)[A-Z][\w'’-]*(?: (?:of |and )?[A-Z][\w'’-]*)*")
+_OWN = re.compile(r"(?:it|the country)(?P<own>s\b|['’]s\b)? |^(?:且?其(?!中)|且)", re.I)
 """How a clause begins that is about the subject of the one before it."""
 _PREDICATE = re.compile(r"(?:[a-z]+(?:ed|s)|is|was|are|were|has|had|have|[a-z]+(?:t|n) by)\b")
 INNER = re.compile(r"\b(?:that|which|who|whose|where|say|says|said|tells|told|claims|claimed|believes|believed)\b|,")
@@ -154,11 +152,10 @@ def _meant(first: str, second: str) -> Iterator[str]:
 
 
 def _named_again(first: str, second: str) -> Iterator[str]:
-    """Yield a half about `it`, with each name of the first half in its place: `Norway has a king and its capital is Oslo`."""
-    if back := _OWN.match(second):
-        own = "'s" if back["own"] or back[0].casefold() == "their " else ""
-        names = dict.fromkeys(each.removesuffix("'s") for each in _NAMES.findall(first))
-        yield from (f"{each}{own} {second[back.end() :]}" for each in names)
+    """Yield a half about `it` with the first name of the other half instead: `Norway has a king and its capital is Oslo`."""
+    if (back := _OWN.match(second)) and (name := _NAME.search(first)):
+        subject = name[0].removesuffix("'s") + ("'s" if back["own"] else "")
+        yield f"{subject} {second[back.end() :]}"
 
 
 def _leads(clause: str) -> list[str]:

@@ -130,7 +130,7 @@ def test_a_number_word_that_only_refers_to_things_is_no_figure(text: str) -> Non
         ("Delta: manager Ada Byrne.", "supported"),
         ("Delta: deputy Tom Reid.", "supported"),
         ("The deputy of Delta is Ada Byrne.", "unverified"),
-        ("The manager of Delta is not Ada Byrne.", "unverified"),
+        ("The manager of Delta is not Ada Byrne.", "contradicted"),
     ],
 )
 def test_the_texts_of_a_row_that_a_query_returned_are_checked(claim: str, status: str) -> None:

@@ -121,7 +121,9 @@ def verdict(claim: str, sources: list[Source]) -> str:
 
 
 BORDERS = [
-    Source(1, "", f"{name} · Geography", f"Land boundaries, total: {total} km\nLand boundaries, border countries: {each}")
+    Source(
+        1, "", f"{name} · Geography", f"Land boundaries, total: {total} km\nLand boundaries, border countries: {each}"
+    )
     for name, total, each in (
         ("Nepal", "3,159", "China 1,389 km; India 1,770 km"),
         ("China", "6,019", "Nepal 1,389 km; Mongolia 4,630 km"),
@@ -165,6 +167,7 @@ NORWAY = [
         ("The capital of Norway is Oslo, and the country has about 5.5 million inhabitants.", "supported"),
         ("The capital of Norway is Bergen and it has 5.5 million inhabitants.", "contradicted"),
         ("The capital of Norway is Oslo and it has 700,000 inhabitants.", "unverified"),  # which may be Oslo
+        ("Norway has 5.5 million people and it borders Sweden.", "unverified"),
         ("挪威的首都是奥斯陆，人口约551万。", "supported"),
         ("挪威的首都是奥斯陆，人口约70万。", "unverified"),
         ("挪威人口约551万，其首都是卑尔根。", "contradicted"),
@@ -200,9 +203,10 @@ NAMES = [
         ("The currency of Canada is the US dollar.", "unverified"),  # of which its line speaks, too
         ("波兰的货币是欧元。", "contradicted"),
         ("English is an official language of Kenya.", "supported"),
-        ("Swahili is an official language of Kenya.", "unverified"),
-        ("The official language of Kenya is Kikuyu.", "contradicted"),
-        ("The official language of Kenya is French.", "unverified"),
+        ("English is not an official language of Kenya.", "contradicted"),
+        ("The official languages of Kenya are Kiswahili and English.", "supported"),
+        ("The official language of Kenya is English.", "unverified"),  # it is not the only one
+        ("Kikuyu is an official language of Kenya.", "unverified"),
     ],
 )
 def test_a_name_is_refuted_by_another_of_its_kind(claim: str, status: str) -> None:
