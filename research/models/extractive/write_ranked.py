@@ -50,9 +50,7 @@ def over_all(found: Ranked, w: dict[str, str]) -> list[str]:
         if len(found.rows) > ranking.first > 1:
             lines.append(w["last_tied"])
         if found.territories:
-            told = ((row.name, row.fact) for row in found.territories)
-            rows = [w["territory"].format(name=name, value=fact.value, n=fact.n, label=label) for name, fact in told]
-            lines.append(w["not_ranked"].format(rows=("" if w["language"] == "zh" else " ").join(rows)))
+            lines.append(w["not_ranked"].format(rows=_territories(found, label, w)))
     elif ranking.kind == "count":
         said = past(ranking.limit, found.label, w) if ranking.limit else ""
         if ranking.stands and ranking.limit:
@@ -118,6 +116,13 @@ def _table(found: Ranked, named: dict[str, str], w: dict[str, str]) -> str:
         rank, year = 1 + figures.index(row.amount.value), dated[3] if dated else "–"
         lines.append(f"{f'| {rank} ' if one else ''}| {row.name} | {value.strip()} | {year} [{row.fact.n}] |")
     return "\n".join(lines)
+
+
+def _territories(found: Ranked, label: str, w: dict[str, str]) -> str:
+    """Return a sentence for each territory that would have been among the countries."""
+    told = ((row.name, row.fact) for row in found.territories)
+    rows = [w["territory"].format(name=name, value=fact.value, n=fact.n, label=label) for name, fact in told]
+    return ("" if w["language"] == "zh" else " ").join(rows)
 
 
 def past(limit: Bound, label: str, w: dict[str, str]) -> str:
