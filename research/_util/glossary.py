@@ -8,8 +8,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from research.text import tokens
-
 _SERIES = re.compile(r",? (?:1[5-9]|20)\d\d$")
 """The year that ends the label of a series."""
 
@@ -126,12 +124,21 @@ def _territories() -> dict[str, tuple[str, str]]:
 
 
 @cache
-def currency_names() -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return the code of each currency with the words of its English name, and again with those of its Chinese one (CLDR)."""
+def currency_names() -> tuple[tuple[str, str], ...]:
+    """Return the code of each currency with its English name, and again with its Chinese one (CLDR)."""
     from babel import Locale
 
-    named = (each for language in ("en", "zh") for each in Locale(language).currencies.items())
-    return tuple((code, frozenset(tokens(name))) for code, name in named)
+    return tuple(each for language in ("en", "zh") for each in Locale(language).currencies.items())
+
+
+@cache
+def used_beside(currency: str) -> frozenset[str]:
+    """Return the codes of the currencies that a country uses beside this one: PAB and USD in Panama."""
+    from babel import Locale
+    from babel.numbers import get_territory_currencies
+
+    used = (get_territory_currencies(code) for code in Locale("en").territories if code.isalpha())
+    return frozenset(each for codes in used if currency in codes for each in codes)
 
 
 @cache

@@ -9,7 +9,7 @@ from math import fsum, inf
 
 from msgspec.structs import replace
 
-from research.citations.labelled import Cell, Told, accounted, mentioned
+from research.citations.labelled import BRACKETS, ITEM, Cell, Told, accounted, mentioned
 from research.citations.language import pattern, says, spoken, words
 from research.citations.ranked_rows import kind_said
 from research.quantities import Quantity, hedged
@@ -225,8 +225,9 @@ def _adjacent(names: tuple[str, str], found: Sequence[Cell], cells: Sequence[Cel
 
 def _listed_whole(own: str, items: Mapping[str, Cell], found: Sequence[Cell], cells: Sequence[Cell]) -> bool:
     """Return whether these are all items of a country's list of borders."""
-    # `Spain (Ceuta) 8 km and Spain (Melilla) 10.5 km` is one piece of two items.
-    return {cell.line.count(";") + 1 for cell in items.values()} == {len(items)} and _whole(own, found, cells)
+    # `Spain (Ceuta) 8 km and Spain (Melilla) 10.5 km` is one piece, which is no item.
+    pieces = {len(ITEM.split(BRACKETS.sub(" ", cell.line.removeprefix(cell.written)))) for cell in items.values()}
+    return pieces == {len(items)} and _whole(own, found, cells)
 
 
 def _whole(own: str, found: Sequence[Cell], cells: Sequence[Cell]) -> bool:

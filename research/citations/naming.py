@@ -11,7 +11,7 @@ from os.path import commonprefix
 from msgspec import Struct
 from msgspec.structs import replace
 
-from research._util.glossary import currency_names, terms
+from research._util.glossary import currency_names, terms, used_beside
 from research.citations.labelled import BRACKETS, ITEM, label_of, only, split
 from research.citations.language import listed, pattern, says, spoken, unnamed, words
 from research.citations.verbatim import QUOTES, Sentence, reserved, tokens_of
@@ -69,20 +69,23 @@ class Named(Struct, frozen=True):
         if _key(said) in map(_key, (bare, *BRACKETS.findall(self.value))):
             off = abs(claimed.value - seen.value) > seen.value / 100 if claimed and seen else False
             return True if not claimed or not seen or claimed.states(seen) else False if off else None
-        if currencies := self._currencies(said, bare):
-            mine, theirs = currencies
-            return True if mine & theirs else None if {*_key(said)} <= words(self.beside) else False
+        if (same := self._same_currency(said, bare)) is not None:
+            return same
         if has_cjk(said) and (known := terms("city").get(bare.strip())):
             return False if _is_place(said) and not set(known) & set(said) else None
         told = not claimed and _is_name(said) and _is_name(bare) and not words(self.beside) & words(said)
         return False if told and SequenceMatcher(None, said.casefold(), bare.casefold()).ratio() < _ALIKE else None
 
-    def _currencies(self, said: str, bare: str) -> tuple[set[str], set[str]] | None:
-        """Return the codes of the currencies that a claim and the source may mean; None unless both name one."""
+    def _same_currency(self, said: str, bare: str) -> bool | None:
+        """Return whether both are one currency; None if either is none or replaced, or if a country uses both."""
         code = _CODE.search(self.value)
-        mine = _codes(frozenset(_key(said)) - self.subject)
-        theirs = {code[1]} if code else _codes(frozenset(_key(bare)))
-        return (mine, theirs) if mine and theirs else None
+        mine, theirs = _codes(said, self.subject), _codes(bare)
+        if code and any(code[1] == each for each, _ in currency_names()):
+            theirs = {code[1]}
+        if mine & theirs or not (mine and theirs):
+            return True if mine & theirs else None
+        beside = [used_beside(each) for each in theirs]
+        return False if all(beside) and not any(mine & each for each in beside) else None
 
 
 def named_by(source: Source) -> Iterator[Named]:
@@ -205,9 +208,12 @@ def _names(text: str) -> set[frozenset[str]]:
     return {frozenset(own) for each in _AND.split(text) if (own := _key(each))}
 
 
-def _codes(said: frozenset[str]) -> set[str]:
-    """Return the codes of the currencies whose name has all of some words."""
-    return {code for code, name in currency_names() if said and said <= name}
+def _codes(text: str, subject: frozenset[str] = frozenset()) -> set[str]:
+    """Return the codes of the currencies whose name has all words of a text, but for those of whose currency it is."""
+    own, chinese = words(text) - subject - spoken("link"), "".join(filter(has_cjk, text))
+    if chinese:
+        return {code for code, name in currency_names() if chinese in name}
+    return {code for code, name in currency_names() if own and own <= words(name)}
 
 
 def _key(text: str) -> list[str]:

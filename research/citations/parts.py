@@ -44,8 +44,10 @@ _RANGE = re.compile(r" (?:between|from) (?:1[5-9]|20)\d\d (?:and|to) (?:1[5-9]|2
 _AGENT = re.compile(r"(.+ (?:is|are|was|were) [a-z]+\b.*) by (?!\d)[^,]+(?:, [A-Z][^,]+)?$")
 """Who did what was done, at the end."""
 _NAME = re.compile(r"(?:[Tt]he )?(?!The\b)[A-Z][\w'’-]*(?: (?:of |and )?[A-Z][\w'’-]*)*")
-_OWN = re.compile(r"(?:it|the country)(?P<own>s\b|['’]s\b)? |^(?:且?其(?!中)|且)", re.I)
-"""How a clause begins that is about the subject of the one before it."""
+_OWN = re.compile(r"\b(?:it|the country)(?P<own>['’]?s)? ", re.I)
+"""What a clause calls the subject of the one before it."""
+_OWN_ZH = re.compile(r"且?其(?!中)|且")
+"""How a Chinese clause begins that says more of that subject."""
 _PREDICATE = re.compile(r"(?:[a-z]+(?:ed|s)|is|was|are|were|has|had|have|[a-z]+(?:t|n) by)\b")
 INNER = re.compile(r"\b(?:that|which|who|whose|where|say|says|said|tells|told|claims|claimed|believes|believed)\b|,")
 """Behind these, a verb after `and` may have another subject than the sentence."""
@@ -128,8 +130,9 @@ def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
         if has_cjk(claim):
             year = _CHINESE_YEAR.match(first)
             dated = f"{year[0]}，" if year and not _CHINESE_YEAR.search(second) else ""
+            own = _OWN_ZH.match(second)
             leads = ["", *_leads(first[len(year[0]) if year else 0 :])][led(second) :]
-            yield first, [f"{dated}{lead}{_OWN.sub('', second)}" for lead in leads]
+            yield first, [f"{dated}{lead}{second[own.end() if own else 0 :]}" for lead in leads]
         elif not (says("between", first) or (says("back", second.split(" ")[0]) and not _OWN.match(second))):
             year = _FIRST.match(first)
             dated = f"{year[1]}, " if year else ""
@@ -153,9 +156,9 @@ def _meant(first: str, second: str) -> Iterator[str]:
 
 def _named_again(first: str, second: str) -> Iterator[str]:
     """Yield a half about `it` with the first name of the other half instead: `Norway has a king and its capital is Oslo`."""
-    if (back := _OWN.match(second)) and (name := _NAME.search(first)):
+    if (back := _OWN.search(second)) and (name := _NAME.search(first)):
         subject = name[0].removesuffix("'s") + ("'s" if back["own"] else "")
-        yield f"{subject} {second[back.end() :]}"
+        yield f"{second[: back.start()]}{subject} {second[back.end() :]}"
 
 
 def _leads(clause: str) -> list[str]:

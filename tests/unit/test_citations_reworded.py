@@ -127,6 +127,7 @@ BORDERS = [
     for name, total, each in (
         ("Nepal", "3,159", "China 1,389 km; India 1,770 km"),
         ("China", "6,019", "Nepal 1,389 km; Mongolia 4,630 km"),
+        ("Portugal", "1,224", "Spain 1,224 km"),
         ("Canada", "8,892", "US 8,891 km (includes 2,475 km with Alaska); Denmark (Greenland) 1.3 km"),
     )
 ]
@@ -143,6 +144,8 @@ BORDERS = [
         ("Nepal does not border India.", "contradicted"),
         ("Nepal does not border Mongolia.", "unverified"),  # whose own list is not there
         ("Nepal does not border India or China.", "unverified"),
+        ("Portugal borders only Spain.", "supported"),
+        ("Nepal is bordered by two countries.", "supported"),
         ("尼泊尔只与中国和印度接壤。", "supported"),
         ("尼泊尔只与印度接壤。", "contradicted"),
         ("尼泊尔与印度不接壤。", "contradicted"),
@@ -167,7 +170,8 @@ NORWAY = [
         ("The capital of Norway is Oslo, and the country has about 5.5 million inhabitants.", "supported"),
         ("The capital of Norway is Bergen and it has 5.5 million inhabitants.", "contradicted"),
         ("The capital of Norway is Oslo and it has 700,000 inhabitants.", "unverified"),  # which may be Oslo
-        ("Norway has 5.5 million people and it borders Sweden.", "unverified"),
+        ("Norway has 5.5 million people and Oslo is its capital.", "supported"),
+        ("Norway has 5.5 million people and Bergen is its capital.", "contradicted"),
         ("挪威的首都是奥斯陆，人口约551万。", "supported"),
         ("挪威的首都是奥斯陆，人口约70万。", "unverified"),
         ("挪威人口约551万，其首都是卑尔根。", "contradicted"),
@@ -182,6 +186,9 @@ NAMES = [
     Source(2, "", "Canada · Economy", "Exchange rates, Currency: Canadian dollars (CAD) per US dollar"),
     Source(3, "", "Thailand · Economy", "Exchange rates, Currency: baht per US dollar"),
     Source(4, "", "Poland · Economy", "Exchange rates, Currency: zlotych (PLN) per US dollar"),
+    Source(7, "", "Panama · Economy", "Exchange rates, Currency: balboas (PAB) per US dollar"),
+    Source(8, "", "Ghana · Economy", "Exchange rates, Currency: cedis (GHC) per US dollar"),
+    Source(9, "", "Vietnam · Economy", "Exchange rates, Currency: dong (VND) per US dollar"),
     Source(5, "", "Chile · Government", "Capital, name: Santiago; note - Valparaiso is the seat of the legislature"),
     Source(6, "", "Kenya · People and Society", "Languages: English (official), Kiswahili (official), Kikuyu 17%"),
 ]
@@ -200,7 +207,11 @@ NAMES = [
         ("The currency of Thailand is the euro.", "contradicted"),
         ("The currency of Poland is the zloty.", "supported"),
         ("The currency of Poland is the euro.", "contradicted"),
-        ("The currency of Canada is the US dollar.", "unverified"),  # of which its line speaks, too
+        ("The currency of Canada is the US dollar.", "contradicted"),
+        ("The currency of Panama is the US dollar.", "unverified"),  # which is used there, too
+        ("The currency of Ghana is the euro.", "unverified"),  # its line has the code of a replaced one
+        ("越南的货币是越南盾。", "supported"),
+        ("越南的货币是印度尼西亚盾。", "unverified"),  # no currency has this name
         ("波兰的货币是欧元。", "contradicted"),
         ("English is an official language of Kenya.", "supported"),
         ("English is not an official language of Kenya.", "contradicted"),
