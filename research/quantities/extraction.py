@@ -297,7 +297,8 @@ def _spelled(text: str) -> Iterator[Quantity]:
         if match["lone"]:
             value = step = SCALES[match["lscale"].lower()]
         elif match["half"]:
-            value = 6.0 if match["hscale"].lower() == "dozen" else 0.5 * SCALES[match["hscale"].lower()]
+            scale = 12.0 if match["hscale"].lower() == "dozen" else SCALES[match["hscale"].lower()]
+            value, step = 0.5 * scale, 0.1 * scale if scale >= _ROUND else 1.0
         elif match["dozen"]:
             value = 12.0
         else:
@@ -306,7 +307,7 @@ def _spelled(text: str) -> Iterator[Quantity]:
             scale = prod(SCALES[each.lower()] for each in match["scale"].split())
             value *= scale
             if scale >= _ROUND:
-                step = scale / 10 if match["and_half"] else scale
+                step = scale
         before = text[max(0, match.start() - _NEAR) : match.start()]
         number = _in_words(text, match, value, step, weak=False)
         known = value == 1 or re.search(r"\b(?:the|these|those|other|last|first|of)\s*$", before, re.I)
