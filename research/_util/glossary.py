@@ -137,7 +137,7 @@ def used_beside(currency: str) -> frozenset[str]:
     from babel import Locale
     from babel.numbers import get_territory_currencies
 
-    used = (get_territory_currencies(code) for code in Locale("en").territories if code.isalpha())
+    used = (get_territory_currencies(code) for code in map(str, Locale("en").territories) if code.isalpha())
     return frozenset(each for codes in used if currency in codes for each in codes)
 
 

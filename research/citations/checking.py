@@ -400,7 +400,11 @@ def _limit(claim: str, n: int) -> Reason | None:
 
 def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
     """Return what labelled lines say of a claim about them; None if it says anything else, or they cannot tell."""
-    cells = [listed_for(cell, said.text) for cell in cells]
+    own = words(said.text)
+    whole = {cell.label for cell in cells if cell.label <= own}
+    # `Kenya has 55.8 million people` is about its population, not about that of one of its cities
+    items = [(cell, listed_for(cell, said.text)) for cell in cells]
+    cells = [cell if item.label in whole else item for cell, item in items]
     found = match(said, cells, context)
     if found is None:  # a shorter name of a measure is enough for what its figure confirms, not to refute one
         found = match(said, ending_so(cells, said), context)
@@ -455,7 +459,9 @@ def _stated(cell: Cell, holds: bool) -> _Found:
 def differs(figure: Quantity, seen: Quantity) -> bool:
     """Return whether a figure of a claim is plainly another than that of a source."""
     unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
-    rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
+    rounded = (
+        seen.states(figure) or figure.rounds(seen) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
+    )
     loose = figure.limit and figure.bounds(seen) is not False
     if figure.hedge in ("about", "nearly", "past"):  # `about 79` is wrong of 85.2, which `about 80` may be
         loose = replace(figure, half=3 * figure.half).states(seen)

@@ -149,7 +149,7 @@ def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | 
     It may deny that of two, or say that one has no others.  None if that can't be told: of more than two, if the verb or
     `with` does not stand between them.
     """
-    found = [cell for cell in cells if says("border", cell.written) and cell.names]
+    found = [cell for cell in cells if says("borders", cell.written) and cell.names]
     listed = [replace(cell, names=(cell.item,)) for cell in found if cell.item]
     own, *others = mentioned(claim.text, [*found, *listed]) or [""]
     counts = [each.written for each in claim.figures]
@@ -182,9 +182,12 @@ def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | 
 def _no_others(
     own: str, others: Sequence[str], found: Sequence[Cell], cells: Sequence[Cell]
 ) -> tuple[bool, list[Cell]] | None:
-    """Return whether a country has no neighbours but these, and its list; a short border may be that of a territory."""
+    """Return whether a country has no neighbours but these, and its list, which may call one of them otherwise.
+
+    A short border may be that of a territory.
+    """
     items = {cell.item: cell for cell in found if cell.names[0] == own and cell.item}
-    if not _listed_whole(own, items, found, cells):
+    if not _listed_whole(own, items, found, cells) or not items.keys() >= set(others):
         return None
     rest = fsum(cell.quantity.value for item, cell in items.items() if item not in others)
     share = rest / fsum(cell.quantity.value for cell in items.values())

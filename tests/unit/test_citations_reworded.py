@@ -128,6 +128,7 @@ BORDERS = [
         ("Nepal", "3,159", "China 1,389 km; India 1,770 km"),
         ("China", "6,019", "Nepal 1,389 km; Mongolia 4,630 km"),
         ("Portugal", "1,224", "Spain 1,224 km"),
+        ("United States", "8,891", "Canada 8,891 km"),
         ("Canada", "8,892", "US 8,891 km (includes 2,475 km with Alaska); Denmark (Greenland) 1.3 km"),
     )
 ]
@@ -141,6 +142,7 @@ BORDERS = [
         ("Nepal borders only India.", "contradicted"),
         ("Only China borders Nepal.", "unverified"),
         ("Canada borders only the US.", "unverified"),  # a border of a territory
+        ("Canada's only neighbour is the United States.", "unverified"),  # which its list calls otherwise
         ("Nepal does not border India.", "contradicted"),
         ("Nepal does not border Mongolia.", "unverified"),  # whose own list is not there
         ("Nepal does not border India or China.", "unverified"),
@@ -156,7 +158,12 @@ def test_a_whole_list_of_neighbours_tells_who_is_the_only_one_and_who_is_none(cl
 
 
 NORWAY = [
-    Source(1, "", "Norway · People and Society", "Population, total: 5,509,733 (2024 est.)"),
+    Source(
+        1,
+        "",
+        "Norway · People and Society",
+        "Population, total: 5,509,733 (2024 est.)\nMajor urban areas - population: 1.086 million OSLO (capital) (2023)",
+    ),
     Source(2, "", "Norway · Government", "Capital, name: Oslo"),
 ]
 
@@ -175,6 +182,8 @@ NORWAY = [
         ("挪威的首都是奥斯陆，人口约551万。", "supported"),
         ("挪威的首都是奥斯陆，人口约70万。", "unverified"),
         ("挪威人口约551万，其首都是卑尔根。", "contradicted"),
+        ("挪威有550万人口，首都为奥斯陆。", "unverified"),  # which may be rounded
+        ("Norway has 5.5 million people with Oslo as its capital.", "unverified"),  # not those of the city
     ],
 )
 def test_two_facts_of_one_sentence_are_judged_each(claim: str, status: str) -> None:
