@@ -211,6 +211,8 @@ def _names(text: str) -> set[frozenset[str]]:
 def _codes(text: str, subject: frozenset[str] = frozenset()) -> set[str]:
     """Return the codes of the currencies whose name has all words of a text, but for those of whose currency it is."""
     own, chinese = words(text) - subject - spoken("link"), "".join(filter(has_cjk, text))
+    if chinese and not all(map(has_cjk, own)):
+        return set()  # the peso of another country, whose name is English here
     if chinese:
         return {code for code, name in currency_names() if chinese in name}
     return {code for code, name in currency_names() if own and own <= words(name)}

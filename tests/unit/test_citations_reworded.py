@@ -221,6 +221,7 @@ NAMES = [
         ("The currency of Ghana is the euro.", "unverified"),  # its line has the code of a replaced one
         ("越南的货币是越南盾。", "supported"),
         ("越南的货币是印度尼西亚盾。", "unverified"),  # no currency has this name
+        ("越南的货币是波兰盾。", "unverified"),
         ("波兰的货币是欧元。", "contradicted"),
         ("English is an official language of Kenya.", "supported"),
         ("English is not an official language of Kenya.", "contradicted"),
