@@ -23,6 +23,8 @@ from research.search.library.comparisons import TITLE
 from research.search.library.factbook import documents
 from research.text import content_tokens, has_cjk, tokens
 
+HELD = 0.05
+"""Least share of the values of a label that have a word of which a question with it may ask."""
 Array = NDArray[np.float32]
 Network = list[Array]
 """First weights, bias, last weights."""
@@ -208,6 +210,21 @@ def figures() -> NDArray[np.str_]:
     return np.array(sorted(found & {entry.label for entry in entries()}))
 
 
+def held(labels: Sequence[str]) -> list[str]:
+    """Return for each label the stems that at least `HELD` of its values have, each with the share in percent."""
+    of, seen = Counter[str](), {label: Counter[str]() for label in labels}
+    for document in documents():
+        for label, value in re.findall(r"^([^:\n]+): (.*)", document.text, re.M):
+            if label in seen:
+                of[label] += 1
+                seen[label].update({stem(word) for word in content_tokens(value) if not re.search(r"\d", word)})
+    shares = {label: {word: times / of[label] for word, times in seen[label].items()} for label in labels}
+    return [
+        " ".join(f"{word}:{share:.0%}" for word, share in sorted(shares[label].items()) if share >= HELD)
+        for label in labels
+    ]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.phrasebook", description=__doc__)
     parser.add_argument("--write", action="store_true", help="train on all wordings and write the weights")
@@ -223,8 +240,15 @@ def main() -> int:
         words = sorted({token for said in says for token in tokens(said)})
         heard = [stems(said for said, other in zip(says, labels, strict=True) if other == label) for label in known]
         plain = [each for each, label in zip(heard, known, strict=True) if not label.startswith(MADE)]
+        values = held([label for label in known if not label.startswith(MADE)])
         np.savez_compressed(
-            WEIGHTS, labels=np.array(known), words=np.array(words), says=np.array(plain), figures=figures(), **parts
+            WEIGHTS,
+            labels=np.array(known),
+            words=np.array(words),
+            says=np.array(plain),
+            held=np.array(values),
+            figures=figures(),
+            **parts,
         )
         meaning._model.cache_clear()
     place = folds(labels)

@@ -261,6 +261,7 @@ def signs(text: str, shares: dict[str, float], whole: str = "") -> Signs:
     )
 
 
+_PAIR = re.compile(r"(\S+):(\S+)")
 _ASKS = re.compile(r"\b(?:how|what|which|who|where|when)\b|多少|几|谁|什么|哪", re.I)
 
 
@@ -287,6 +288,27 @@ def explained() -> tuple[dict[str, frozenset[str]], dict[str, int]]:
         said = {label: frozenset(words.split()) for label, words in zip(labels(), map(str, data["says"]), strict=True)}
     said.pop("")
     return said, Counter(word for words in said.values() for word in words)
+
+
+@cache
+def _held() -> dict[str, dict[str, int]]:
+    """Return the stems that many values of a label have, by label, each with the share of the values in percent."""
+    import numpy as np
+
+    with np.load(WEIGHTS) as data:
+        listed = zip(labels(), map(str, data["held"]), strict=True)
+        return {label: {word: int(share[:-1]) for word, share in _PAIR.findall(words)} for label, words in listed}
+
+
+@cache
+def topics(label: str, most: int = 0) -> frozenset[str]:
+    """Return the stems that say that a label is meant, and nothing of its value: its own, and others in its wordings.
+
+    Of those, at most `most` percent of its values have one.
+    """
+    values = _held().get(label, {})
+    said = explained()[0].get(label, frozenset())
+    return frozenset(word for word in said if values.get(word, 0) <= most) | {*map(stem, content_tokens(label))}
 
 
 def _odds(share: float) -> float:

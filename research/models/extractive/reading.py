@@ -119,7 +119,7 @@ def _suits(said: Sentence, wanted: Wanted, kind: Kind | None) -> bool:
     line = said.fact.line
     if kind in ("date", "year") and not said.things and not re.search(r"\d", line):
         return False
-    if not said.things and (kind == "number" or not _ENDS.search(line)):
+    if not said.things and not (quantities(line) if kind == "number" else _ENDS.search(line)):
         return False  # no figure is named, or it is a title
     if kind == "person":
         named = said.things or said.beside or not lost(line)  # *she* is no name

@@ -19,6 +19,7 @@ from research.models.extractive.own import nearest
 from research.models.extractive.question import parse
 from research.models.extractive.solve import MAX_FACTS, Solver
 from research.models.extractive.solve import relevant as asked_for
+from research.models.extractive.stating import decided
 from research.models.extractive.verdict import Lead, Verdict
 from research.text import has_cjk
 
@@ -28,7 +29,12 @@ def solved(evidence: Evidence, *, acting: bool = True) -> Verdict:
     found = _solved(evidence, acting)
     if found.actions or found.doubt or answers(found):
         return found
-    return tabular.solved(evidence, acting, near=True) or nearest(evidence, found, acting=acting) or found
+    return (
+        tabular.solved(evidence, acting, near=True)
+        or decided(evidence, found, acting=acting)
+        or nearest(evidence, found, acting=acting)
+        or found
+    )
 
 
 def _solved(evidence: Evidence, acting: bool) -> Verdict:

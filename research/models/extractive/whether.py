@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from research.models.extractive import chinese
 from research.models.extractive.asked import parts_of
-from research.models.extractive.evidence import Fact
-from research.models.extractive.fitting import bare
 from research.models.extractive.meaning import masked
 from research.models.extractive.measured import counts_things, only_relative
 from research.models.extractive.passages import keys
-from research.models.extractive.patterns import COMPARATIVE, DENIES, SUPERLATIVE, WEIGHS
+from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
 from research.models.extractive.places import mentions
-from research.models.extractive.question import Question, Target
-from research.models.extractive.verdict import Finding, Verdict
+from research.models.extractive.verdict import Verdict
 from research.models.extractive.words import directions
-from research.text import content_tokens, has_cjk
+from research.text import has_cjk
 
-_COUNTRY = frozenset(content_tokens("country nation state 国家"))
 _COUNTRIES = re.compile(
     r"\b(?:which|what|list|name)\b(?: \w+){0,4}? (?:countries|nations|states)\b|哪[些几]个?国家", re.I
 )
 _COUNTED = re.compile(
     r"\bhow many\b(?: \w+){0,4}? (?:countries|nations|states|members)\b|[多几]少?个[^，。？?]{0,8}国家", re.I
-)
-_PART = re.compile(r"[;,()]")
-_ITEM = re.compile(r"[;,\d%<>.]+")
-_NARROWS = re.compile(
-    rf"{DENIES.pattern}|{SUPERLATIVE.pattern}|{WEIGHS.pattern}|\b(?:only|sole|just|still|ever|always)\b|只|仅|唯一|还"
 )
 _TOWARDS = re.compile(r"(?P<deed>\w+(?: \w+){0,2}) (?:from|to) (?:the )?\{c\}|[从向对]\{c\}")
 """Matches what others do to a country."""
@@ -60,11 +50,6 @@ def settled(found: Verdict) -> Verdict:
         return refused  # a line about one country does not say which of all they are
     if found.ranked or found.holds is not None or not asks_whether(q.text):
         return found
-    if fact := _stated(q, [*facts, *found.closest]):
-        return Verdict(q, findings=(Finding(fact.subject, Target(fact.label), fact),), holds=True)
-    if (one := _there(q, [*facts, *found.closest])) is not None:
-        holds = one.quantity is not None and float(one.quantity.written) != 0
-        return Verdict(q, findings=(Finding(one.subject, Target(one.label), one),), holds=holds)
     if not found.findings:
         return found
     compared = q.operation == "compare" and COMPARATIVE.search(q.text.lower())
@@ -87,45 +72,6 @@ def _of_others(text: str, label: str) -> bool:
 def _names(text: str) -> bool:
     """Return whether a text names a country, not only its language or people."""
     return any(each.written in each.names for each in mentions(text))
-
-
-def _stated(q: Question, facts: Sequence[Fact]) -> Fact | None:
-    """Return the line of which a part says just what the question asks: *landlocked*, of `0 km (landlocked)`."""
-    found = mentions(q.text)
-    plain = [each for each in found if each.written in each.names] or found  # `French` may be a language
-    named, rest = {name for each in plain for name in each.names}, q.text
-    for each in plain:
-        rest = rest.replace(each.written, " ")
-    asked = {*content_tokens(rest)} - _COUNTRY
-    if len(named) != 1 or q.years or _NARROWS.search(q.text.lower()):
-        return None
-    for fact in (each for each in facts if each.subject in named and each.label and not each.cut):
-        left = asked - {*content_tokens(f"{fact.label} {chinese.label(bare(fact.label))}")}
-        for part in filter(str.strip, [*_PART.split(fact.value), *_ITEM.split(fact.value)]):
-            said = {*content_tokens(chinese.value(part.strip()) if has_cjk(q.text) else part)}
-            if said == asked or (left and said == left):
-                return fact
-    return None
-
-
-def _there(q: Question, facts: Sequence[Fact]) -> Fact | None:
-    """Return the line with the size of what a question asks whether a country has: *Does Bolivia have a coastline?*"""
-    held = _HAS.fullmatch(q.text)
-    names = {name for each in mentions(q.text) for name in each.names}
-    if held is None or len(names) != 1:
-        return None
-    asked = {*content_tokens(held["en"] or held["zh"])}
-    for fact in (each for each in facts if each.subject in names and each.quantity and not each.cut):
-        if asked and asked <= {*content_tokens(f"{fact.label} {chinese.label(bare(fact.label))}")}:
-            return fact
-    return None
-
-
-_HAS = re.compile(
-    r"\W*(?:does|do|has)\s.{2,40}?\shave (?:an?y?\s)?(?P<en>[a-z ]{3,30})\W*|.{2,12}?(?:有没有|有)(?P<zh>\w{2,8}?)吗?\W*",
-    re.I,
-)
-"""Matches a question whether a country has something."""
 
 
 def asks_whether(question: str) -> bool:
