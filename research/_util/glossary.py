@@ -124,6 +124,24 @@ def _territories() -> dict[str, tuple[str, str]]:
 
 
 @cache
+def currency_names() -> tuple[tuple[str, str], ...]:
+    """Return the code of each currency with its English name, and again with its Chinese one (CLDR)."""
+    from babel import Locale
+
+    return tuple(each for language in ("en", "zh") for each in Locale(language).currencies.items())
+
+
+@cache
+def used_beside(currency: str) -> frozenset[str]:
+    """Return the codes of the currencies that a country uses beside this one: PAB and USD in Panama."""
+    from babel import Locale
+    from babel.numbers import get_territory_currencies
+
+    used = (get_territory_currencies(code) for code in map(str, Locale("en").territories) if code.isalpha())
+    return frozenset(each for codes in used if currency in codes for each in codes)
+
+
+@cache
 def english_labels() -> dict[str, str]:
     """Return the English label of each Chinese term; a term may leave out a word such as total."""
     found = {term: english_label(term) for term in terms("label").values()}

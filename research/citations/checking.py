@@ -45,7 +45,7 @@ from research.citations.language import listed, says, spoken, words
 from research.citations.marks import Statement, statements, without_marks
 from research.citations.naming import Named, match_date, match_name, named_by, other_person
 from research.citations.order import Index, chosen
-from research.citations.parts import halves
+from research.citations.parts import halves, joined
 from research.citations.reasons import DEAD, OPEN, because, one_line
 from research.citations.verbatim import QUOTES, Sentence, contains, of_some, stated
 from research.quantities import Quantity, quantities
@@ -146,6 +146,8 @@ class _Found(Struct, frozen=True):
     lines: dict[int, str]
     text: str = ""
     """The claim in the words of the labels, by which the nearest line is found."""
+    prose: bool = False
+    """Whether the lines are sentences, of which the next may be about another subject."""
 
 
 class _Page(Struct, frozen=True, dict=True):
@@ -234,11 +236,11 @@ class _Checker:
         for first, seconds in halves(claim):
             one = self.read(first, context, before, pages, depth - 1)
             for second in seconds if one.status in JUDGED else ():
-                both = one, self.read(second, context, before, pages, depth - 1)
-                if both[1].status in JUDGED and (lines := dict(both[0].lines.items() & both[1].lines.items())):
-                    worst = min(both, key=lambda each: JUDGED.index(each.status))
-                    if any(each.status in HOLDS for each in both):
-                        return _Found(worst.status, worst.reasons, lines)
+                other = self.read(second, context, before, pages, depth - 1)
+                # `Its capital is Oslo, with 700,000 people` may give the people of either
+                unclear = other.status == "contradicted" and second not in claim and not quantities(first)
+                if not unclear and (found := _both(one, other)):
+                    return found
         return whole
 
     def find(self, claim: str, context: str, before: Sequence[Statement], pages: Sequence[_Page]) -> _Found:
@@ -253,7 +255,7 @@ class _Checker:
         bare = _attributed(plain, [page.title for page in pages])
         verbatim = _verbatim(bare, pages, above)
         if not verbatim and has_cjk(plain) and (read := _verbatim(said.text, pages)):  # about an English line
-            verbatim = replace(read, reasons=(LABELLED,)) if read.status == "supported" else read
+            verbatim = replace(read, reasons=(LABELLED,), prose=False) if read.status == "supported" else read
         if verbatim and verbatim.status == "supported":
             return verbatim
         if found := _labelled(said, cells, context) or _named(said.text if has_cjk(plain) else row, pages):
@@ -261,10 +263,12 @@ class _Checker:
         if not verbatim and (found := _other_person(plain, pages)):
             return found
         earlier = [told(_EMPHASIS.sub("", without_marks(each.text)), cells) for each in before]
-        found = _calculated(said, cells, earlier, self.computed) or verbatim
-        if not found and self.knows and (labelled := self.knows.meant(plain, said, cells)):
+        found, knows = _calculated(said, cells, earlier, self.computed) or verbatim, self.knows
+        if joined(plain):  # two facts, of which each is read alone
+            knows = None
+        if not found and knows and (labelled := knows.meant(plain, said, cells)):
             found = _stated(*labelled)
-        if not found and self.knows and (compared := self.knows.compared(plain, said, cells)):
+        if not found and knows and (compared := knows.compared(plain, said, cells)):
             found = _related(said, compared)
         return found or _Found("unverified", self._printed_only(said), {}, said.text if bare == plain else bare)
 
@@ -278,6 +282,22 @@ class _Checker:
                 "the python tool printed {figure}, but the cited sources do not give its inputs", figure=printed.written
             ),
         )
+
+
+def _both(one: _Found, other: _Found) -> _Found | None:
+    """Return what is said of a claim of two halves, by the same sentences or by labelled lines; None if it is not clear."""
+    if not {one.status, other.status} & HOLDS or not {one.status, other.status} <= set(JUDGED):
+        return None
+    worst = min((one, other), key=lambda each: JUDGED.index(each.status))
+    if one.prose or other.prose:
+        same = dict(one.lines.items() & other.lines.items())
+        return _Found(worst.status, worst.reasons, same, prose=True) if same else None
+    if worst.status == "contradicted":
+        return worst
+    lines = one.lines | other.lines
+    for n in one.lines.keys() & other.lines.keys():
+        lines[n] = "\n".join(dict.fromkeys((one.lines[n], other.lines[n])))
+    return _Found(worst.status, tuple(dict.fromkeys(one.reasons + other.reasons)), lines)
 
 
 def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -> _Found | None:
@@ -304,12 +324,12 @@ def _verbatim(claim: str, pages: Sequence[_Page], context: Sequence[str] = ()) -
     own = [(n, each) for n, each in own if quoted or not each.sentence.quoted]
     lines = {n: each.sentence.whole or each.sentence.text for n, each in own}
     if own and all(each.other is None for _, each in own):
-        return _Found("supported", (VERBATIM,), lines)
+        return _Found("supported", (VERBATIM,), lines, prose=True)
     others = {each.other for _, each in own if each.other}
     others = {each for each in others if re.search(r"\d", each)} or others
     if several or len(others) != 1 or not (sure or not any(contains(page.lines, claim) for page in pages)):
         return None
-    return _Found("contradicted", (_other(others.pop()),), lines)
+    return _Found("contradicted", (_other(others.pop()),), lines, prose=True)
 
 
 def _other(said: str) -> Reason:
@@ -328,10 +348,9 @@ def _named(claim: str, pages: Sequence[_Page]) -> _Found | None:
     if found is None:
         return None
     holds, named = found
+    same = because("the source gives this name")
     reason = (
-        because("the source gives this name")
-        if holds
-        else because("the source gives {figure}", figure=named.value.strip())
+        same if holds and not says("not", claim) else because("the source gives {figure}", figure=named.value.strip())
     )
     return _Found("supported" if holds else "contradicted", (reason,), {named.n: named.line})
 
@@ -349,7 +368,7 @@ def _other_person(claim: str, pages: Sequence[_Page]) -> _Found | None:
     if len({person for person, *_ in found}) != 1 or any(contains(page.lines, claim) for page in pages):
         return None
     reason = because("the source gives {figure}", figure=found[0][0])
-    return _Found("contradicted", (reason,), {n: line for _, n, line in found})
+    return _Found("contradicted", (reason,), {n: line for _, n, line in found}, prose=True)
 
 
 def _attributed(claim: str, titles: Iterable[str]) -> str:
@@ -381,7 +400,11 @@ def _limit(claim: str, n: int) -> Reason | None:
 
 def _labelled(said: Told, cells: Sequence[Cell], context: str) -> _Found | None:
     """Return what labelled lines say of a claim about them; None if it says anything else, or they cannot tell."""
-    cells = [listed_for(cell, said.text) for cell in cells]
+    own = words(said.text)
+    whole = {cell.label for cell in cells if cell.label <= own}
+    # `Kenya has 55.8 million people` is about its population, not about that of one of its cities
+    items = [(cell, listed_for(cell, said.text)) for cell in cells]
+    cells = [cell if item.label in whole else item for cell, item in items]
     found = match(said, cells, context)
     if found is None:  # a shorter name of a measure is enough for what its figure confirms, not to refute one
         found = match(said, ending_so(cells, said), context)
@@ -436,7 +459,9 @@ def _stated(cell: Cell, holds: bool) -> _Found:
 def differs(figure: Quantity, seen: Quantity) -> bool:
     """Return whether a figure of a claim is plainly another than that of a source."""
     unscaled = re.sub(r"\W", "", figure.written) == re.sub(r"\D", "", seen.written)  # 5,686, of a column in millions
-    rounded = seen.states(figure) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
+    rounded = (
+        seen.states(figure) or figure.rounds(seen) or abs(seen.value - figure.value) <= max(seen.half, figure.half)
+    )
     loose = figure.limit and figure.bounds(seen) is not False
     if figure.hedge in ("about", "nearly", "past"):  # `about 79` is wrong of 85.2, which `about 80` may be
         loose = replace(figure, half=3 * figure.half).states(seen)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import fsum, inf
 
 from msgspec.structs import replace
 
-from research.citations.labelled import Cell, Told, accounted, mentioned
+from research.citations.labelled import BRACKETS, ITEM, Cell, Told, accounted, mentioned
 from research.citations.language import pattern, says, spoken, words
 from research.citations.ranked_rows import kind_said
 from research.quantities import Quantity, hedged
@@ -146,30 +146,52 @@ def written_of(cell: Cell, cells: Sequence[Cell]) -> str:
 def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | None:
     """Return whether the countries that a claim names before its verb have all others as neighbours, and the lists that say so.
 
-    None if that can't be told: of more than two, if the verb or `with` does not stand between them.
+    It may deny that of two, or say that one has no others.  None if that can't be told: of more than two, if the verb or
+    `with` does not stand between them.
     """
-    found = [cell for cell in cells if says("border", cell.written) and cell.names]
+    found = [cell for cell in cells if says("borders", cell.written) and cell.names]
     listed = [replace(cell, names=(cell.item,)) for cell in found if cell.item]
     own, *others = mentioned(claim.text, [*found, *listed]) or [""]
     counts = [each.written for each in claim.figures]
-    other = words(claim.text) - words(" ".join([own, *others, *counts])) - spoken("link", "border", "ranked", "between")
+    text = claim.text.casefold()
+    alone, denies = says("sole", text[text.find(own.casefold()) :]), says("not", text)
+    extra = *(("sole",) if alone else ()), *(("not", "loose") if denies else ())
+    allowed = spoken("link", "border", "ranked", "between", *extra)
+    other = words(claim.text) - words(" ".join([own, *others, *counts])) - allowed
     if not (others or counts) or len(counts) > 1 or other or not says("border", claim.text):
         return None
-    text = claim.text.casefold()
+    if denies and (alone or counts or len(others) > 1):
+        return None
     names = [own, *others]
     gaps = [text[text.find(a) + len(a) : text.find(b)] for a, b in pairwise(map(str.casefold, names))]
     verbs = [at for at, gap in enumerate(gaps, 1) if says("border", gap)]
     if len(gaps) > 1 and len(verbs) != 1:
         return None
     at = verbs[0] if verbs else 1
-    if at > 1 and counts:
+    if at > 1 and (counts or alone):
         return None
     told = [_adjacent((one, each), found, cells) for one in names[:at] for each in names[at:]]
     told += [_counted(each, own, others, found, cells) for each in claim.figures]
+    told += [_no_others(own, others, found, cells)] if alone else []
     for each in told:
         if each and not each[0]:
-            return each
-    return (True, [cell for each in told if each for cell in each[1]]) if all(told) else None
+            return denies, each[1]
+    return (not denies, [cell for each in told if each for cell in each[1]]) if all(told) else None
+
+
+def _no_others(
+    own: str, others: Sequence[str], found: Sequence[Cell], cells: Sequence[Cell]
+) -> tuple[bool, list[Cell]] | None:
+    """Return whether a country has no neighbours but these, and its list, which may call one of them otherwise.
+
+    A short border may be that of a territory.
+    """
+    items = {cell.item: cell for cell in found if cell.names[0] == own and cell.item}
+    if not _listed_whole(own, items, found, cells) or not items.keys() >= set(others):
+        return None
+    rest = fsum(cell.quantity.value for item, cell in items.items() if item not in others)
+    share = rest / fsum(cell.quantity.value for cell in items.values())
+    return (not rest, [*items.values()][:1]) if not rest or share > _CHANGE else None
 
 
 def _counted(
@@ -180,10 +202,12 @@ def _counted(
     Fewer than in the list are not denied: it may have territories, which are no countries.
     """
     items = {cell.item: cell for cell in found if cell.names[0] == own and cell.item}
-    # `Spain (Ceuta) 8 km and Spain (Melilla) 10.5 km` is one piece of two items.
-    pieces = {cell.line.count(";") + 1 for cell in items.values()}
-    whole = pieces == {len(items)} and _whole(own, found, cells)
-    if not whole or figure.hedge or figure.unit or len(others) not in (0, figure.value):
+    if (
+        not _listed_whole(own, items, found, cells)
+        or figure.hedge
+        or figure.unit
+        or len(others) not in (0, figure.value)
+    ):
         return None
     return (figure.value == len(items), [*items.values()][:1]) if figure.value >= len(items) else None
 
@@ -200,6 +224,13 @@ def _adjacent(names: tuple[str, str], found: Sequence[Cell], cells: Sequence[Cel
     if any(name in cell.line for own, name in (names, names[::-1]) for cell in lists[own]):
         return None
     return (False, [lists[own][0] for own in names]) if all(_whole(own, found, cells) for own in names) else None
+
+
+def _listed_whole(own: str, items: Mapping[str, Cell], found: Sequence[Cell], cells: Sequence[Cell]) -> bool:
+    """Return whether these are all items of a country's list of borders."""
+    # `Spain (Ceuta) 8 km and Spain (Melilla) 10.5 km` is one piece, which is no item.
+    pieces = {len(ITEM.split(BRACKETS.sub(" ", cell.line.removeprefix(cell.written)))) for cell in items.values()}
+    return pieces == {len(items)} and _whole(own, found, cells)
 
 
 def _whole(own: str, found: Sequence[Cell], cells: Sequence[Cell]) -> bool:

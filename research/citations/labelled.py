@@ -237,7 +237,7 @@ def _line(source: Source, line: str) -> Iterator[Cell]:
         if at and not own:
             continue  # the same again, of a part: `643,801 sq km; 551,500 sq km (metropolitan France)`
         around = f"{label} {source.title} {item.replace('/', ' per ')}"
-        listed_as = called.strip() if len(items) > 1 else ""
+        listed_as = called.strip() if len(items) > 1 or called.strip()[:1].isupper() else ""
         yield Cell(source.n, line, names, must | own, around, figure, int(year), written, topic, item=listed_as)
 
 

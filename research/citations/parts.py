@@ -33,9 +33,8 @@ _BESIDE = re.compile(r"((?:The|Its|Their|Our) [a-z][a-z -]{1,60}), ((?:the )?[A-
 _COMMAS = re.compile(r"[，；,;](?!\d)")
 _CHINESE_YEAR = re.compile(r"(?:1[5-9]|20)\d\d年")
 _LAST_NAMED = re.compile(r".*\b(the .+)$")
-_CLAUSE = re.compile(
-    r"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){1,4}(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) "
-)
+_VERB = re.compile(r"\b(?:[a-z]+ed|is|was|are|were|has|had|have|rose|fell) ")
+_CLAUSE = re.compile(rf"(?:(?:the|an?|another|its) )?(?:[\w-]+ ){{1,4}}{_VERB.pattern}")
 """How a clause with a subject of its own begins."""
 _REDUCED = re.compile(
     r"((?:(?! of )[^,]){3,80}), (?:(?:which|who) ([^,]+)|((?:[a-z]+ed|built|made|held) [^,]+)), ([a-z][^,]+)"
@@ -44,6 +43,11 @@ _REDUCED = re.compile(
 _RANGE = re.compile(r" (?:between|from) (?:1[5-9]|20)\d\d (?:and|to) (?:1[5-9]|20)\d\d$")
 _AGENT = re.compile(r"(.+ (?:is|are|was|were) [a-z]+\b.*) by (?!\d)[^,]+(?:, [A-Z][^,]+)?$")
 """Who did what was done, at the end."""
+_NAME = re.compile(r"(?:[Tt]he )?(?!The\b)[A-Z][\w'’-]*(?: (?:of |and )?[A-Z][\w'’-]*)*")
+_OWN = re.compile(r"\b(?:it|the country)(?P<own>['’]?s)? ", re.I)
+"""What a clause calls the subject of the one before it."""
+_OWN_ZH = re.compile(r"且?其(?!中)|且")
+"""How a Chinese clause begins that says more of that subject."""
 _PREDICATE = re.compile(r"(?:[a-z]+(?:ed|s)|is|was|are|were|has|had|have|[a-z]+(?:t|n) by)\b")
 INNER = re.compile(r"\b(?:that|which|who|whose|where|say|says|said|tells|told|claims|claimed|believes|believed)\b|,")
 """Behind these, a verb after `and` may have another subject than the sentence."""
@@ -108,6 +112,13 @@ def _joined(clause: str) -> Iterator[str]:
             yield from _meant(first, second)
 
 
+def joined(claim: str) -> bool:
+    """Return whether an English claim has two clauses, each with a verb of its own."""
+    return any(
+        _VERB.search(claim, 0, each.start()) and _CLAUSE.match(claim, each.end()) for each in _HALVES.finditer(claim)
+    )
+
+
 def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the two statements of a claim, as often as it may be cut; the second as it may be meant.
 
@@ -119,12 +130,14 @@ def halves(claim: str) -> Iterator[tuple[str, list[str]]]:
         if has_cjk(claim):
             year = _CHINESE_YEAR.match(first)
             dated = f"{year[0]}，" if year and not _CHINESE_YEAR.search(second) else ""
+            own = _OWN_ZH.match(second)
             leads = ["", *_leads(first[len(year[0]) if year else 0 :])][led(second) :]
-            yield first, [f"{dated}{lead}{second.removeprefix('且')}" for lead in leads]
-        elif not (says("back", second.split(" ")[0]) or says("between", first)):
+            yield first, [f"{dated}{lead}{second[own.end() if own else 0 :]}" for lead in leads]
+        elif not (says("between", first) or (says("back", second.split(" ")[0]) and not _OWN.match(second))):
             year = _FIRST.match(first)
             dated = f"{year[1]}, " if year else ""
-            yield first, [f"{dated}{each}" for each in _meant(first[year.end() if year else 0 :], second)]
+            rest = first[year.end() if year else 0 :]
+            yield first, [f"{dated}{each}" for each in [*_named_again(rest, second)] or _meant(rest, second)]
 
 
 def _meant(first: str, second: str) -> Iterator[str]:
@@ -139,6 +152,13 @@ def _meant(first: str, second: str) -> Iterator[str]:
         yield f"{second[:-2]}{named[1]}"
     else:
         yield second
+
+
+def _named_again(first: str, second: str) -> Iterator[str]:
+    """Yield a half about `it` with the first name of the other half instead: `Norway has a king and its capital is Oslo`."""
+    if (back := _OWN.search(second)) and (name := _NAME.search(first)):
+        subject = name[0].removesuffix("'s") + ("'s" if back["own"] else "")
+        yield f"{second[: back.start()]}{subject} {second[back.end() :]}"
 
 
 def _leads(clause: str) -> list[str]:

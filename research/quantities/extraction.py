@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from math import isfinite
+from math import isfinite, prod
 
 from msgspec.structs import replace
 
@@ -58,6 +58,8 @@ _SPELLED = re.compile(
     rf"(?P<words>(?:{_WORD})(?:[- ](?:{_WORD}))?)(?P<and_half> and a half)?(?P<scale>(?: (?:{_SCALE_EN}))*))\b",
     re.I,
 )
+_ROUND = 1_000
+"""From which on a scale says that a number is rounded to it: `one million`."""
 _ORDINALS = {
     word: value
     for value, word in enumerate(
@@ -291,19 +293,23 @@ def _grouped(digits: str) -> str:
 
 def _spelled(text: str) -> Iterator[Quantity]:
     for match in _SPELLED.finditer(text):
+        step = 1.0
         if match["lone"]:
-            value = SCALES[match["lscale"].lower()]
+            value = step = SCALES[match["lscale"].lower()]
         elif match["half"]:
-            value = 6.0 if match["hscale"].lower() == "dozen" else 0.5 * SCALES[match["hscale"].lower()]
+            scale = 12.0 if match["hscale"].lower() == "dozen" else SCALES[match["hscale"].lower()]
+            value, step = 0.5 * scale, 0.1 * scale if scale >= _ROUND else 1.0
         elif match["dozen"]:
             value = 12.0
         else:
             value = float(sum(_WORDS[word.lower()] for word in re.split(r"[- ]", match["words"])))
             value += 0.5 if match["and_half"] else 0.0
-            for scale in match["scale"].split():
-                value *= SCALES[scale.lower()]
+            scale = prod(SCALES[each.lower()] for each in match["scale"].split())
+            value *= scale
+            if scale >= _ROUND:
+                step = scale
         before = text[max(0, match.start() - _NEAR) : match.start()]
-        number = _in_words(text, match, value, weak=False)
+        number = _in_words(text, match, value, step, weak=False)
         known = value == 1 or re.search(r"\b(?:the|these|those|other|last|first|of)\s*$", before, re.I)
         if not known or number.unit:
             yield replace(number, weak=number.weak or bool(known))
@@ -311,20 +317,20 @@ def _spelled(text: str) -> Iterator[Quantity]:
 
 def _chinese(text: str) -> Iterator[Quantity]:
     for match in _ZH_NUMBER.finditer(text):
-        found = _in_words(text, match, zh_value(match.group()), weak=True)
+        found = _in_words(text, match, zh_value(match.group()), 1.0, weak=True)
         if zh_value(match.group()) > 1 or found.limit:  # 一 is a figure only in 满一年, 一年以上
             yield found
 
 
-def _in_words(text: str, match: re.Match[str], value: float, *, weak: bool) -> Quantity:
-    """Return a number written in words, with the unit after it; a small one without a unit is always weak."""
+def _in_words(text: str, match: re.Match[str], value: float, step: float, *, weak: bool) -> Quantity:
+    """Return a number written in words to a precision, with the unit after it; a small one without a unit is always weak."""
     unit, factor, after = unit_at(text, match.end())
     start, stop = match.start(), max(after, match.end())
     return Quantity(
         "number",
         text[start:stop],
         value * factor,
-        0.5 * factor,
+        0.5 * step * factor,
         unit,
         start,
         stop,

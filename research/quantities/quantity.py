@@ -69,6 +69,11 @@ class Quantity(Struct, frozen=True):
         )
         return abs(difference) <= self.half + slack or bool(converted)
 
+    def rounds(self, seen: Quantity) -> bool:
+        """Return whether this may be `seen` rounded to the last of its digits that is not zero: 550万 for 5,509,733."""
+        half: float = self.half * 10 ** _trailing_zeros(self.written)
+        return _significant(self.written) > 1 and abs(seen.value - self.value) <= half
+
     def bounds(self, seen: Quantity) -> bool | None:
         """Return whether `seen` is on the hedge's side of this limit; None if this is not a limit, or both are too close.
 

@@ -134,7 +134,7 @@ def test_rows_items_and_paragraphs_are_judged_each_in_its_own_words(bench: Workb
             ["supported", "contradicted"],
         ),
         ("越南的首都是河内。肯尼亚的首都是河内。", ["supported", "contradicted"]),
-        ("The capital of Kenya is not Nairobi. Kenya is the capital of Nairobi.", ["no_source", "no_source"]),
+        ("The capital of Kenya is not Nairobi. Kenya is the capital of Nairobi.", ["contradicted", "no_source"]),
     ],
 )
 def test_what_the_library_has_under_a_label_confirms_or_refutes(
@@ -245,7 +245,7 @@ def test_an_open_statement_is_shown_beside_the_closest_passage_of_ones_own_docum
     ("statement", "passage"),
     [
         ("France borders Poland.", "Geography”: “Land boundaries, border countries"),
-        ("France does not border Germany.", "Geography”: “Land boundaries, border countries"),
+        ("France might border Germany.", "Geography”: “Land boundaries, border countries"),
         ("法国与波兰接壤。", "Geography”：“Land boundaries, border countries"),
         ("蒙古的人口比新加坡多一倍。", "People and Society”：“Population, total"),
         ("Germany won the World Cup last year.", ""),
@@ -288,7 +288,7 @@ def test_the_closest_passage_has_the_rare_words_of_an_open_statement(
         ("法国与德国接壤。", "supported"),
         ("蒙古与中国和俄罗斯接壤。", "supported"),
         ("秘鲁与阿根廷接壤。", "contradicted"),
-        ("法国不与德国接壤。", "no_source"),
+        ("法国不与德国接壤。", "contradicted"),
         ("瑞典的面积比挪威大。", "calculated"),
         ("挪威的面积比瑞典大。", "contradicted"),
         ("日本的总面积是796,095平方公里。", "contradicted"),

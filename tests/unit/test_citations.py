@@ -119,6 +119,18 @@ def test_groups_of_digits_are_one_number_and_a_version_is_none(text: str, values
     assert [q.value for q in quantities(text)] == values
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("about one million people", "about 1 million people"),
+        ("half a million people", "0.5 million people"),
+        ("three hundred people", "300 people"),
+    ],
+)
+def test_a_number_in_words_is_as_precise_as_one_in_digits(text: str, same: str) -> None:
+    assert [(q.value, q.half) for q in quantities(text)] == [(q.value, q.half) for q in quantities(same)]
+
+
 @pytest.mark.parametrize("text", ["one of the three", "the two", "the other four"])
 def test_a_number_word_that_only_refers_to_things_is_no_figure(text: str) -> None:
     assert quantities(text) == ()
@@ -130,7 +142,7 @@ def test_a_number_word_that_only_refers_to_things_is_no_figure(text: str) -> Non
         ("Delta: manager Ada Byrne.", "supported"),
         ("Delta: deputy Tom Reid.", "supported"),
         ("The deputy of Delta is Ada Byrne.", "unverified"),
-        ("The manager of Delta is not Ada Byrne.", "unverified"),
+        ("The manager of Delta is not Ada Byrne.", "contradicted"),
     ],
 )
 def test_the_texts_of_a_row_that_a_query_returned_are_checked(claim: str, status: str) -> None:

@@ -16,7 +16,8 @@ from research.models.extractive.stems import stem
 from research.quantities import Quantity, hedged, quantities
 from research.text import content_tokens, has_cjk
 
-_FIRST = re.compile(r"^(?:In|Since|By) (?:[A-Z][a-z]+ )?\d{4},|(?<=\d),(?=\d)")
+_FIRST = re.compile(r"^(?:In|Since|By)(?: (?:the|of|and|[A-Z][\w'’-]*|\d{4}))+,|(?<=\d),(?=\d)")
+"""The place or year before a clause, and the comma inside a figure."""
 _CLAUSES = re.compile(rf"{INNER.pattern}|[;；，、：:]")
 _PERIOD = re.compile(r"(?:\b(?:an?|per|every|each)\s|/)(day|month|year)\b|每([天日月年])")
 _LONGEST = 200
