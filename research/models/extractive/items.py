@@ -11,7 +11,7 @@ from research.models.extractive.arithmetic import items_of, standing
 from research.models.extractive.finding import Finder
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import explained, masked, probabilities
-from research.models.extractive.patterns import COMPARATIVE, SUPERLATIVE
+from research.models.extractive.patterns import COMPARATIVE, NUMBER, SUPERLATIVE
 from research.models.extractive.places import Mention, usual
 from research.models.extractive.question import BORDER, EXPORTS_TO, IMPORTS_FROM, Question, Target
 from research.models.extractive.stems import WEAK, stem
@@ -31,9 +31,7 @@ _PAIR = re.compile(
 )
 """Matches two countries of which the second is an item of a list about the first."""
 
-_SEVERAL = re.compile(
-    r"\b(?:are|were|top|list|name)\b|\b(?:\d+|two|three|four|five|ten) (?:\w+ )?\w+est\b|哪些|前.{0,2}[大名位]", re.I
-)
+_SEVERAL = re.compile(rf"\b(?:are|were|top|list|name)\b|\b(?:{NUMBER}) (?:\w+ )?\w+est\b|哪些|前.{{0,2}}[大名位]", re.I)
 """Matches a question for more than one item."""
 
 

@@ -196,11 +196,7 @@ def _by_value(finder: Finder, text: str, values: Sequence[tuple[str, ...]]) -> L
             return None
         if hit := _hit(finder.evidence, labels, values):
             return hit
-    for word in words if len(values) > 1 else ():  # together, the unusual words may outweigh the one that tells
-        finder.search(f"{word} {labels[0]}", f"Look for {labels[0]} {word}.")
-        if finder.actions:
-            return None
-    return _hit(finder.evidence, labels, values)
+    return None
 
 
 def _labels(text: str, values: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from research._util.glossary import chinese_label
 from research.models.extractive.phrasebook import entries
+from research.models.extractive.words import common
 
 _REST = re.compile(r", | \(| - ")
 """What separates a measure from the part of it that a label names."""
@@ -62,7 +63,7 @@ def _meant(measure: str, labels: Sequence[str]) -> Iterator[str]:
 @cache
 def filler() -> frozenset[str]:
     """Return words that ask, count or compare."""
-    return frozenset(_data()["filler"].split())
+    return common() | frozenset(_data()["filler"].split())
 
 
 @cache

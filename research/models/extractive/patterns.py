@@ -23,6 +23,8 @@ LEAST = (
     r"smallest|least|lowest|fewest|shortest|minimum|poorest|youngest|tiniest|lightest|"
     r"(?:最|第[二三四五六七八九十])(?:[少小低短穷]|年轻)"
 )
+NUMBER = r"\d+|one|two|three|four|five|six|seven|eight|nine|ten"
+"""How many things are asked for: `the three largest`."""
 START, END = r"(?:(?<![a-z0-9])|(?![ -~]))", r"(?:(?![a-z0-9])|(?<![ -~]))"
 """Edges of a word; a Chinese one may stand next to Latin letters, as in `GDP最高`."""
 SUPERLATIVE = re.compile(rf"{START}(?:(?P<most>{MOST})|(?P<least>{LEAST})){END}")

@@ -51,7 +51,7 @@ _JOINED = re.compile(r"\{c\}\s*(?:,|、|&|/|\b(?:and|or)\b|[和与及或])\s*(?:
 """Matches places of which all are meant, not what is in both."""
 _ASKS = re.compile(
     r"\b(?:which|what|whose|name|list|rank|give|show|find|tell|top)\b.{0,60}?\b(?:countr(?:y|ies)|nations?|states?|"
-    r"economy|economies|places?|land)\b|\bwhere\b|\bwho\b|\btop (?:\d+|two|three|four|five|six|seven|eight|nine|ten)\b|"
+    rf"economy|economies|places?|land)\b|\bwhere\b|\bwho\b|\btop (?:{patterns.NUMBER})\b|"
     r"\bcountr(?:y|ies) (?:with|that|in)\b|"
     r"^\W*(?:of|among|amongst|within|out of) (?:all )?(?:the )?.{0,60}\b(?:countries|nations|states|economies)\b.*"
     r"\b(?:which|what|who|where)\b|哪个国家|哪些国家|哪国|国家|谁"
@@ -65,8 +65,9 @@ _LEAST = re.compile(rf"{patterns.START}(?:{patterns.LEAST}|least){patterns.END}"
 _DEGREE = re.compile(r"\b(?:highest|lowest|most|least|fewest)\b|最[高低多少]")
 """Matches a superlative of a measure, not of a thing."""
 _PLAIN = re.compile(
-    r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b(?: (?:the|of|are|is|us|me|top|first|\d+|two|three|"
-    r"four|five|six|seven|eight|nine|ten))*|\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
+    r"\b(?:which|what|where|who|whose|name|list|rank|give|show|find|tell)\b"
+    rf"(?: (?:the|of|are|is|us|me|top|first|{patterns.NUMBER}))*|"
+    r"\b(?:in|of|across|among)? ?(?:countr(?:y|ies)|nations?|states?|economy|economies)\b"
     r"(?: (?:with|that|has|have))*|\b(?:the )?(?:most|highest|largest|biggest|greatest|lowest|least|fewest|smallest|top)\b|"
     r"(?:是?哪个国家|哪些国家|哪国)的?|最[高低多少大小]|^\W*列出|[前两三四五六七八九十\d]{1,9}[个名位](?:国家)?|[是？?。]"
 )

@@ -9,6 +9,7 @@ from os.path import commonprefix
 from msgspec.structs import replace
 
 from research.models.extractive import table_words as said
+from research.models.extractive.patterns import NUMBER
 from research.models.extractive.places import mentions
 from research.models.extractive.similarity import cosine
 from research.models.extractive.table_columns import (
@@ -30,8 +31,8 @@ from research.text import has_cjk, tokens
 
 _OPENING = re.compile(
     r"的(?P<last>[^\W\d_的]{1,8}?)(?:有|是|为|在)哪|"
-    r"\b(?:top|bottom|name|list|give|show|which|what|whose|rank)\b(?:\s+(?:me|of|the|are|is|was|were|all|\d+|one|two|three|"
-    r"four|five|six|seven|eight|nine|ten|most|best|first|single|other|different))*\s+(?P<rest>.*)|"
+    r"\b(?:top|bottom|name|list|give|show|which|what|whose|rank)\b"
+    rf"(?:\s+(?:me|of|the|are|is|was|were|all|{NUMBER}|most|best|first|single|other|different))*\s+(?P<rest>.*)|"
     rf"(?:哪一?[{said.CLASSIFIERS}]?|各|每一?[{said.CLASSIFIERS}]?|按|列[出举](?:所有|全部)?)(?P<zh>.{{1,12}})|"
     r"前.{1,3}[名个家位](?P<top>.{0,12})",
     re.I,

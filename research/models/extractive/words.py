@@ -18,9 +18,15 @@ _NUMERAL = re.compile(r"[一二两三四五六七八九十百千零〇]{1,20}(?=
 
 
 @cache
+def common() -> frozenset[str]:
+    """Return the fillers that also say nothing about which fact is meant."""
+    return frozenset(_data()["common"].split())
+
+
+@cache
 def filler() -> frozenset[str]:
     """Return the tokens that ask, count or fill a sentence."""
-    words = _data()["filler"]
+    words = f"{_data()['filler']}\n{_data()['common']}"
     return frozenset(tokens(words)) | frozenset(words.split()) | frozenset(tokens(" ".join(STOP_WORDS))) | STOP_WORDS
 
 
