@@ -172,7 +172,7 @@ def neighbours(claim: Told, cells: Sequence[Cell]) -> tuple[bool, list[Cell]] | 
         return None
     told = [_adjacent((one, each), found, cells) for one in names[:at] for each in names[at:]]
     told += [_counted(each, own, others, found, cells) for each in claim.figures]
-    told += [_no_others(own, others, found, cells)] if alone else []
+    told += [_no_others(own, others, found, cells)] if alone and not counts else []
     for each in told:
         if each and not each[0]:
             return denies, each[1]

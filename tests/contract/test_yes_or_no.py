@@ -24,6 +24,8 @@ from research.workbench.workbench import Workbench
         ("does Paraguay have a coast on the sea", "**No.**", "0 km"),
         ("印度人口超过中国了吗", "**是。**", "14.07亿"),
         ("老挝靠海吗？", "**否。**", "0公里"),
+        ("吉尔吉斯斯坦是内陆国吗", "**是。**", "内陆国"),
+        ("Does Mongolia border only two countries?", "**Yes.**", "China"),
     ],
 )
 def test_a_line_decides_what_is_asked(bench: Workbench, question: str, answer: str, line: str) -> None:

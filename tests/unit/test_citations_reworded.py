@@ -140,6 +140,7 @@ BORDERS = [
         ("Nepal borders only China and India.", "supported"),
         ("Nepal's only neighbours are India and China.", "supported"),
         ("Nepal borders only India.", "contradicted"),
+        ("Nepal borders only two countries.", "supported"),
         ("Only China borders Nepal.", "unverified"),
         ("Canada borders only the US.", "unverified"),  # a border of a territory
         ("Canada's only neighbour is the United States.", "unverified"),  # which its list calls otherwise

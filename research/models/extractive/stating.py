@@ -23,7 +23,7 @@ from research.models.extractive.whether import asks_whether
 from research.text import content_tokens, has_cjk
 from research.types import HOLDS, Source
 
-_ITEM = re.compile(r"[;,\d%<>.]+")
+_ITEM, _PART = re.compile(r"[;,\d%<>.]+"), re.compile(r"[;,\d%<>.()（）]+")
 _NARROWS = re.compile(
     rf"{DENIES.pattern}|{SUPERLATIVE.pattern}|{WEIGHS.pattern}|\b(?:only|sole|just|still|ever|always)\b|只|仅|唯一|还"
 )
@@ -142,12 +142,13 @@ class _Asked(Struct, frozen=True):
         label = bare(fact.label)
         if fact.subject != self.name or fact.cut or label not in self.labels:
             return None
-        if (holds := self._recorded(fact, label)) is not None:
-            return holds, ""
         for item in re.split("[;,]", fact.value):
-            if any(self._says(part, label) for part in _ITEM.split(item)):
+            if any(self._has(part, label) for part in _ITEM.split(item)):
                 return True, item.strip()
-        return None
+            if any(self._is(part, label) for part in _PART.split(self._told(item))):
+                return True, item.strip()
+        holds = self._recorded(fact, label)
+        return None if holds is None else (holds, "")
 
     def _recorded(self, fact: Fact, label: str) -> bool | None:
         """Return what a value that is yes or no says, or a figure, of which 0 says no."""
@@ -159,16 +160,19 @@ class _Asked(Struct, frozen=True):
         some = fact.quantity is not None and float(fact.quantity.written) != 0
         return some if fact.quantity and (self.words <= own or not some) else None
 
-    def _says(self, part: str, label: str) -> bool:
-        """Return whether a part of a value says all that is asked beyond the label, or is all that is asked."""
-        said = _stems(chinese.value(part.strip()) if self.chinese else part)
-        if not said or len(said) > _LONG or DENIES.search(part.lower()):
-            return False
-        own = _stems(chinese.label(label))
-        left = self.words - topics(label) - own
-        return (bool(left) and left <= said) or (
-            said <= self.words and self.words - said <= topics(label, _USUAL) | own
-        )
+    def _has(self, part: str, label: str) -> bool:
+        """Return whether a part of a value says all that is asked beyond the label."""
+        said, left = _stems(self._told(part)), self.words - topics(label) - _stems(chinese.label(label))
+        return bool(left) and left <= said and len(said) <= _LONG and not DENIES.search(part.lower())
+
+    def _is(self, part: str, label: str) -> bool:
+        """Return whether a part of a value is all that is asked, beyond what a list of them usually is."""
+        said, own = _stems(part), _stems(chinese.label(label))
+        return bool(said) and said <= self.words and self.words - said <= topics(label, _USUAL) | own
+
+    def _told(self, text: str) -> str:
+        """Return a part of a value in the language of the question."""
+        return chinese.value(text.strip()) if self.chinese else text
 
 
 def _stems(text: str) -> frozenset[str]:
