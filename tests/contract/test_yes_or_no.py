@@ -43,7 +43,8 @@ def test_a_line_decides_what_is_asked(bench: Workbench, question: str, answer: s
         "Is Arabic an official language of Israel?",  # it has a special status
         "Is unemployment high in Spain?",
         "Is Angela Merkel the chancellor of Germany?",
-        "Is Austria a member of NATO?",  # it is a partner
+        "Is Austria a member of NATO?",
+        "Is Malta a NATO member?",  # it is a partner
         "Is Canada a republic?",
     ],
 )

@@ -23,7 +23,9 @@ from research.models.extractive.whether import asks_whether
 from research.text import content_tokens, has_cjk
 from research.types import HOLDS, Source
 
-_ITEM, _PART = re.compile(r"[;,\d%<>.]+"), re.compile(r"[;,\d%<>.()（）]+")
+_ITEM = re.compile(r"[;,\d%<>.]+")
+_FIGURE = re.compile(r"^\W*\d[^()（）]*")
+"""Matches a figure with its unit, which a remark in brackets follows."""
 _NARROWS = re.compile(
     rf"{DENIES.pattern}|{SUPERLATIVE.pattern}|{WEIGHS.pattern}|\b(?:only|sole|just|still|ever|always)\b|只|仅|唯一|还"
 )
@@ -145,7 +147,7 @@ class _Asked(Struct, frozen=True):
         for item in re.split("[;,]", fact.value):
             if any(self._has(part, label) for part in _ITEM.split(item)):
                 return True, item.strip()
-            if any(self._is(part, label) for part in _PART.split(self._told(item))):
+            if any(self._is(part, label) for part in _ITEM.split(_FIGURE.sub("", self._told(item)))):
                 return True, item.strip()
         holds = self._recorded(fact, label)
         return None if holds is None else (holds, "")
