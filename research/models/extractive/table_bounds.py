@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from research.models.extractive import table_words as said
 from research.models.extractive.table_columns import EQUAL, best, same, words_of
@@ -21,15 +20,8 @@ _AMONG = re.compile(
 _NONE = re.compile(r"\b(?:there\s+)?(?:no|without|zero)\s+(?P<what>[^\W\d_]+)", re.I)
 
 
-class _Placed(Protocol):
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-
-
 def bound(
-    text: str, columns: Sequence[PColumn], taken: Sequence[_Placed], names_rows: Callable[[str], bool]
+    text: str, columns: Sequence[PColumn], taken: Sequence[tuple[int, int]], names_rows: Callable[[str], bool]
 ) -> tuple[list[tuple[PColumn, Limit]], bool]:
     """Return the figures of these columns that choose rows, and whether a superlative does for which there is no column.
 
@@ -38,7 +30,7 @@ def bound(
     bounds = []
     for none in _NONE.finditer(text):
         named = [each for each in columns if any(same(none["what"].lower(), own) for own in each.words)]
-        free = not any(each.start < none.end() and none.start() < each.end for each in taken)
+        free = not any(start < none.end() and none.start() < end for start, end in taken)
         if free and len(named) == 1 and not named[0].blank and figure(named[0].low) == 0:
             bounds.append((named[0], Limit("=", 0.0, *none.span())))
     match = _AMONG.search(text)

@@ -18,9 +18,9 @@ from research.models.extractive.table_words import calculates
 from research.text import has_cjk
 
 _TRANSLATES = 0.7
-"""Least cosine of a word and a head that translates it; other heads reach .63, of 76 pairs, and `ships` and 船长 .74."""
+"""Least cosine of a word and a head that translates it; other heads reach .63, of 75 pairs, but `ships` and 船长 .74."""
 _AHEAD = 0.15
-"""Least difference to the next head; a right head is ahead by .2 and more, but for one in eight."""
+"""Least difference to the next head; 61 of the 75 have both, and no wrong one."""
 
 
 @lru_cache(maxsize=128)

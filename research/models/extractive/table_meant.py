@@ -136,8 +136,8 @@ class Meant:
         """What the columns of a table with a column for each year are about: `sales` for `2023 sales`."""
         self.wide = self._wide()
         self.against = self._against()
-        plain, taken = [] if self.wide or table.by_month else self.figures, (*others, *self.periods)
-        self.bound, self.open = bound(self.text, plain, taken, self.names_rows)
+        taken, plain = [(each.start, each.end) for each in (*others, *self.periods)], not (self.wide or table.by_month)
+        self.bound, self.open = bound(self.text, self.figures if plain else [], taken, self.names_rows)
         """The figures that choose rows without being written, and whether a superlative does that no column tells."""
         sided = [limit for _, limit in (*self.against, *self.bound)]
         self.unlimited = _blanked(self.text, [*self.limits, *sided, *self.periods])
