@@ -416,6 +416,58 @@ def test_months_countries_money_and_empty_cells_are_read(
     assert start in asked(bench, own, question).answer.split("\n\n")[0]
 
 
+BATHS = """Freibad;Ortsteil;Besucher;Bademeister;Sprungturm
+Lindenbad;Nordheim;48210;7;ja
+Moosbad;Nordheim;17530;3;nein
+Seebad;Südstadt;31400;5;ja
+"""
+DEPOT = """车牌,所属站点,行驶里程(公里),2023年维修费用,空调
+甲101号车牌,东站,48200,8300,有
+甲102号车牌,东站,61750,12450,无
+甲103号车牌,南站,35400,4100,无
+"""
+
+
+@pytest.fixture
+def abroad(tmp_path: Path) -> Path:
+    place = tmp_path / "abroad"
+    place.mkdir()
+    months = "".join(f"2023-{n:02},{40 + n},{n % 3},{20 - n}.5\n" for n in range(1, 13))
+    (place / "Freibaeder.csv").write_text(BATHS, "utf-8")
+    (place / "harbour.csv").write_text(f"month,ships,fog_days,mean_temp_c\n{months}", "utf-8")
+    (place / "车队.csv").write_text(DEPOT, "utf-8")
+    return place
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("How many visitors did Moosbad have?", "**17,530**"),  # heads in another language
+        ("Which district has the most visitors?", ""),
+        ("What was the revenue of Moosbad?", ""),
+        ("Does Moosbad have a Sprungturm?", "**nein**"),  # columns of yes and no
+        ("甲101有空调吗？", "**有**"),  # a value without the word of its head
+        ("东站的维修费用合计", "**20,750**"),  # parts of a head with a year
+        ("甲101和甲102，行驶里程相差多少公里？", "**13,550 公里**"),  # the operation and the unit
+        ("2023年下半年一共有多少艘船？", "**297**"),
+        ("ships in the first half of 2023", "**261**"),
+        ("Coldest month?", "December 2023"),  # which month, not how cold
+        ("mean temperature in the coldest month", "**8.5**"),
+        ("how many ships in the coldest month", "**52**"),
+        ("total ships in the busiest quarter", ""),  # a condition that no column tells
+        ("How many fog days in the busiest month?", ""),
+        ("In how many months was there no fog?", "**4**"),
+        ("Number of ships in winter (Dec, Jan, Feb)", "**135**"),
+    ],
+)
+def test_what_is_asked_in_other_words_than_the_heads(
+    bench: Workbench, own_library: Path, abroad: Path, question: str, said: str
+) -> None:
+    view = asked(bench, abroad, question)
+    first = view.answer.split("\n\n")[0]
+    assert said in first if said else view.outcome != "answered", first
+
+
 def test_a_misspelt_column_is_understood_and_named(bench: Workbench, own_library: Path, shops: Path) -> None:
     view = asked(bench, shops, "What was the budegt of Quayside in January 2026?")
     assert (view.outcome, view.short) == ("answered", "500 EUR")

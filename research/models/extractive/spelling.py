@@ -44,6 +44,11 @@ def negated(text: str) -> set[str]:
     return {match[0] for match in found if match[1] in _english()}
 
 
+def is_english(word: str) -> bool:
+    """Return whether a dictionary of English has a word."""
+    return word in _english()
+
+
 @cache
 def _english() -> SpellChecker:
     from spellchecker import SpellChecker

@@ -246,8 +246,9 @@ def _places(text: str, value: str, column: PColumn) -> list[tuple[int, int]]:
     if is_flag(value):
         return []
     if has_cjk(value):
-        places = [match.span() for match in re.finditer(re.escape(value), text)] if len(value) > 1 else []
-        return places or _abroad(text, value)
+        forms = [form for form in (value, value.removesuffix(column.name)) if len(form) > 1]
+        found = ([match.span() for match in re.finditer(re.escape(form), text)] for form in forms)
+        return next(filter(None, found), []) or _abroad(text, value)
     plural = "(?:(?:n|an|ian)?s?|e?s|['’]s)?" if len(value) > 2 and not value[-1].isdigit() else ""
     pattern = re.compile(rf"(?<!{_LETTER}){re.escape(value)}{plural}(?!{_LETTER})", re.IGNORECASE)
     places = [match.span() for match in pattern.finditer(text)]

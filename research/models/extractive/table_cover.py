@@ -13,7 +13,7 @@ from research.models.extractive.table_meant import Meant, titled
 from research.models.extractive.table_nouns import added, names_of_rows
 from research.models.extractive.table_reading import PColumn
 from research.models.extractive.table_synonyms import SYNONYMS, means
-from research.models.extractive.table_units import is_money, unit_of
+from research.models.extractive.table_units import UNITS, is_money, unit_of
 from research.quantities import quantities
 from research.text import has_cjk
 
@@ -45,6 +45,8 @@ _BEYOND = re.compile(
     re.I,
 )
 """What no plan calculates: causes, ratios, exceptions, forecasts, times counted from today, and yes or no."""
+WHETHER = re.compile(r"^\s*(?:is|are|was|were|do|does|did|has|have|had)\b|吗$", re.I)
+"""What asks for yes or no."""
 DENIED = re.compile(r"\b(?:not|never|no|non)\b|n['’]t\b|(?:没有?|未|非|不)(?!足|到|超|低|少)", re.I)
 _PER_TIME = re.compile(
     r"\b(?P<ly>dai|week|month|quarter|year|annual)ly\b|\bper (?P<per>day|week|month|quarter|year)\b|"
@@ -66,28 +68,31 @@ CLEAR = 0.55
 """Least cosine of a word and the name of a column of the plan that accounts for the word; `home` and `trip` have .44."""
 _CHINESE = re.compile(
     r"请问?|在(?:我们|咱们)?(?:公司|单位|这[里儿])|"
-    r"还?剩[下余]?|结余|加起来|一共|总共|合计|共有|共|总[额数量]?|平均[分值数]?|均[分值]|中位数|最[高低大小多少长久短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
-    rf"占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|全体|全|整个?|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
-    r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|列出|"
+    r"还?剩[下余]?|结余|相差|差距|加起来|一共|总共|合计|共有|共|总[额数量]?|平均[分值数]?|均[分值]|中位数|最[高低大小多少长久短快慢早晚新贵重轻好差]|增长|增加|上升|上涨|下降|减少|下跌|变化|增幅|"
+    rf"[以之][前后来]|占比?|比(?!例)|比例|百分之几?|分别|更[高低多少大小]|百分|(?:多少|几|哪一?)[{said.CLASSIFIERS}间座辆本张块只栋艘头棵支]?|第?[一二两三四五六七八九十]+[{said.CLASSIFIERS}]?|哪|几|谁|什么|怎[么样]|其中|所有|全部|全体|全|整个?|各|每|些|前|名|个|家|位|次|条|种|所|台|件|笔|项|分|元|"
+    r"万|年|月|日|天|季度?|份|的|地?得|是|为|有|了|在|从|到|至|和|与|及其?|或|按|已经?|正在|以|中|里|内|上|下|这|那|将|把|被|对|给|我们?|等|由|来|去|过|着|们|吗|列出|"
     r"超过|高于|大于|多于|不?低于|不少于|至少|小于|少于|不足|不到|不超过|至多|数值|数量|数据|表格?|之间|期间|分别|时|人|达|拿|获得|多|少"
 )
 """Chinese words that say what to calculate or only connect."""
 
 
-def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = False) -> list[str]:
+def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = False, whether: bool = False) -> list[str]:
     """Return the words of a question that neither these columns nor its values, times and operations account for.
 
-    `compares` says that a difference is calculated.
+    `compares` says that a difference is calculated, `whether` that the answer is yes or no.
     """
     negated = DENIED.search(meant.text)
     beyond = _BEYOND.search(meant.text)
     takes = said.DIFFERENCE.search(meant.text) or (
         said.LEFT.search(meant.text) and not any(said.LEFT.search(each.name) for each in columns)
     )
+    beyond = None if beyond and whether and WHETHER.search(beyond.group()) else beyond
     if (beyond and not (beyond.start() == 0 and meant.offers())) or (takes and not compares):
         return [meant.text]
     if negated and any(each.value and each.start <= negated.start() < each.end for each in meant.found or ()):
         negated = None  # 未付款 is a value
+    if negated and any(each.start <= negated.start() < each.end for _, each in meant.bound):
+        negated = None
     if negated and not any(
         abs(each.start - negated.end()) < 12 and (not each.value or _flag(each.column)) for each in meant.found or ()
     ):
@@ -97,7 +102,7 @@ def uncovered(meant: Meant, columns: Sequence[PColumn], *, compares: bool = Fals
     rest = _rest(meant)
     if figures := [each for each in _figures(rest) if not _known_figure(each, meant, columns)]:
         return figures
-    return _chinese(rest, meant, columns) if has_cjk(meant.text) else _words(rest, meant, columns)
+    return _chinese(rest, meant, columns) if has_cjk(rest) else _words(rest, meant, columns)
 
 
 _TIMES = {"dai": "day", "annual": "year", "天": "day", "周": "week", "月": "month", "季": "quarter", "年": "year"}
@@ -135,7 +140,7 @@ def _flag(column: PColumn) -> bool:
 def _rest(meant: Meant) -> str:
     """Return the question without its values, times and limits."""
     text = list(meant.text)
-    against = (limit for _, limit in meant.against)
+    against = (limit for _, limit in (*meant.against, *meant.bound))
     for each in (*(meant.found or ()), *meant.periods, *meant.limits, *against):
         for i in range(each.start, min(each.end, len(text))):
             text[i] = " "
@@ -219,7 +224,7 @@ def _words(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
 
 def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
     names = [
-        *(column.name for column in (*columns, *meant.table.of_type("text")[:1])),
+        *(name for column in (*columns, *meant.table.of_type("text")[:1]) for name in (column.name, *column.also)),
         *meant.head,
         *filter(None, [meant.kind, meant.taken]),
         *words_for(meant.degree, columns),
@@ -231,8 +236,12 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         names += [word for group in SYNONYMS for word in group if word.startswith(tuple(meant.head) or "\0")]
     money = any(not column.unit or is_money(column.unit) for column in columns if column.type == "number")
     units = [*(column.unit for column in columns), *(["钱"] if money else [])]
+    units += [word for word, short in UNITS.items() if has_cjk(word) and short in map(unit_of, units)]
     for name in sorted(filter(None, (*names, *units)), key=len, reverse=True):
         rest = rest.replace(name, " ")
+    rest = re.sub(
+        r"[\u4e00-\u9fff]+", lambda run: _unnamed(run.group(), [each for each in names if has_cjk(each)]), rest
+    )
     left = re.findall(r"[\u4e00-\u9fff]+|[A-Za-z]+", _CHINESE.sub(" ", rest))
     pieces = {piece for name in names for piece in (name[:2], name[-2:], name[0], name[-1]) if piece}
     alike = [name for name in names if has_cjk(name)]
@@ -245,6 +254,16 @@ def _chinese(rest: str, meant: Meant, columns: Sequence[PColumn]) -> list[str]:
         and not any(set(each) & set(name) and cosine(each, name) >= _SAME for name in alike)
         and not (len(each) > 1 and _nearest(each, meant, columns))
     ]
+
+
+def _unnamed(run: str, names: Sequence[str]) -> str:
+    """Return Chinese characters without the parts of names, of two or more, that they have: 册次 of 借阅册次."""
+    at, kept = 0, ""
+    while at < len(run):
+        end = next((end for end in range(len(run), at + 1, -1) if any(run[at:end] in each for each in names)), 0)
+        kept += " " if end else run[at]
+        at = end or at + 1
+    return kept
 
 
 def _nearest(word: str, meant: Meant, columns: Sequence[PColumn]) -> bool:

@@ -12,6 +12,7 @@ from research.models.extractive import table_words as said
 from research.models.extractive.patterns import NUMBER
 from research.models.extractive.places import mentions
 from research.models.extractive.similarity import cosine
+from research.models.extractive.table_bounds import bound
 from research.models.extractive.table_columns import (
     GENERIC,
     NEAR,
@@ -33,6 +34,7 @@ _OPENING = re.compile(
     r"的(?P<last>[^\W\d_的]{1,8}?)(?:有|是|为|在)哪|"
     r"\b(?:top|bottom|name|list|give|show|which|what|whose|rank)\b"
     rf"(?:\s+(?:me|of|the|are|is|was|were|all|{NUMBER}|most|best|first|single|other|different))*\s+(?P<rest>.*)|"
+    r"^\W*(?:the |our )?(?:\w{3,9}est|most|fewest)\s+(?P<superlative>[^\W\d_]+(?=\W*$|\s+(?:in|of|for|by)\b))|"
     rf"(?:哪一?[{said.CLASSIFIERS}]?|各|每一?[{said.CLASSIFIERS}]?|按|列[出举](?:所有|全部)?)(?P<zh>.{{1,12}})|"
     r"前.{1,3}[名个家位](?P<top>.{0,12})",
     re.I,
@@ -67,6 +69,8 @@ MOST_OF = re.compile(
     re.I,
 )
 MOST_ALONE = re.compile(rf"\b(?:most|least)\b(?=\s+(?:{_BEFORE})\b|\W*$)", re.I)
+_SEASON_OF = re.compile(r"\b(?:winter|spring|summer|autumn|fall)\b\s*\(([^()]{3,60})\)", re.I)
+"""What says of which months a season is."""
 _HEADLESS = re.compile(r"最[^\W\d_的]{1,3}的(?:是(?:什么|哪[个一]?)|有哪些)$")
 """What asks which row has the most without a noun for it: 成本最高的是什么."""
 _NAME = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w'’-]+(?:\s+[A-Z][\w'’-]+)*")
@@ -117,7 +121,9 @@ class Meant:
         file = re.escape(table.file.partition(" › ")[0])
         self.text = re.sub(file, " ", question, flags=re.I).strip().rstrip("?？。.!")
         self.text = re.sub(r"(?<=哪个)([年月])(?=\w)", r"\1 ", self.text)  # or 月销量 is one word
+        self.text = _SEASON_OF.sub(lambda match: match[0] if not periods(match[1]) else match[1], self.text)
         self.table = table
+        self.head = words_of(_title(table))
         self.found = _chosen(self.text, table)
         self.limits = said.limits(self.text)
         others = (*self.limits, *(self.found or ()))
@@ -131,7 +137,11 @@ class Meant:
         """What the columns of a table with a column for each year are about: `sales` for `2023 sales`."""
         self.wide = self._wide()
         self.against = self._against()
-        self.unlimited = _blanked(self.text, [*self.limits, *(limit for _, limit in self.against), *self.periods])
+        taken, plain = [(each.start, each.end) for each in (*others, *self.periods)], not (self.wide or table.by_month)
+        self.bound, self.open = bound(self.text, self.figures if plain else [], taken, self.names_rows)
+        """The figures that choose rows without being written, and whether a superlative does that no column tells."""
+        sided = [limit for _, limit in (*self.against, *self.bound)]
+        self.unlimited = _blanked(self.text, [*self.limits, *sided, *self.periods])
         """The question without its limits and times: `more than` ranks nothing, nor does `the first quarter`."""
         self.how, self.how_words = how_of(self.text)
         """What is asked for by `how old`, and these words."""
@@ -142,7 +152,6 @@ class Meant:
         self.highest: bool | None = None
         """Whether the degree means the highest figure of the measure; None if it does not say."""
         self.taken = ""  # the word that named the group
-        self.head = words_of(_title(table))
 
     def _against(self) -> list[tuple[PColumn, said.Limit]]:
         """Return the column whose figures are compared with those of another one, as a limit."""
@@ -301,7 +310,7 @@ class Meant:
     def rest(self, group: PColumn | None) -> list[str]:
         """Return the words that may name the measure."""
         text = list(self.text)
-        for each in (*(self.found or ()), *self.periods, *self.limits):
+        for each in (*(self.found or ()), *self.periods, *self.limits, *(limit for _, limit in self.bound)):
             for i in range(each.start, each.end):
                 text[i] = " "
         plain = "".join(text).replace(self.how_words or "\0", " ")

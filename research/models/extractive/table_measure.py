@@ -128,6 +128,8 @@ class Measured(Meant):
         when = [each for each in self.table.times if not dated or DAY.search(each.low)]
         if not when or (when[0].type == "month" and any(each.text[0] != "-" for each in self.periods)):
             return None
+        if when[0].type == "year" and any("-" in each.text for each in self.periods):
+            return None  # no month of a table by years
         words = words_of(self.text)
         named = [column for column in when if any(same(word, each) for word in words for each in column.words)]
         return (named or when)[0]

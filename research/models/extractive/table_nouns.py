@@ -54,7 +54,8 @@ def names_of_rows(table: PTable) -> list[str]:
     """Return the words that name one row: `runner` where each row has another, `order` for `order no`."""
     of_numbers = [column for column in table.of_type("number") if is_number_of_row(column, table)]
     of_texts = [column for column in table.of_type("text") if table.unique(column)]
-    words = [word for column in (*of_numbers, *of_texts) for word in column.words]
+    time = table.of_each_time()
+    words = [word for column in (*of_numbers, *of_texts, *([time] if time else [])) for word in column.words]
     return [word for word in dict.fromkeys(words) if not numbers_rows(word)]
 
 

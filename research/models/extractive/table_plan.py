@@ -21,10 +21,12 @@ from research.models.extractive.table_columns import (
     likeness,
     rivals,
     same,
+    says_whether,
     words_of,
 )
-from research.models.extractive.table_cover import CLEAR, DENIED, per_time, uncovered, uneven
+from research.models.extractive.table_cover import CLEAR, DENIED, WHETHER, per_time, uncovered, uneven
 from research.models.extractive.table_degrees import measured
+from research.models.extractive.table_languages import translated
 from research.models.extractive.table_meant import COUNTED, GROUPED, counterparts
 from research.models.extractive.table_measure import Measured
 from research.models.extractive.table_nouns import PRICE_OF_ONE, added, figures, names_a_row
@@ -98,8 +100,17 @@ class Doubt(Struct, frozen=True):
 def planned(question: str, tables: tuple[PTable, ...]) -> Plan | Doubt | None:
     """Return what to calculate, from the table that fits the question best; None if none clearly does.
 
-    If none covers the whole question, it is the plan that leaves a word `unread`.
+    Heads in other languages are read only if no table answers as it is written.  If none covers the whole question, it is
+    the plan that leaves a word `unread`.
     """
+    found = _best_plan(question, tables)
+    if isinstance(found, Doubt) or (found and not found.unread):
+        return found
+    other = _best_plan(question, tuple(translated(question, table) for table in tables))
+    return other if isinstance(other, Plan) and not other.unread else found
+
+
+def _best_plan(question: str, tables: tuple[PTable, ...]) -> Plan | Doubt | None:
     named = [table for table in tables if table.file.partition(" › ")[0].casefold() in question.casefold()]
     found = {table: plan for table in named or tables if table.rows and (plan := _Planner(question, table).read())}
     of_months = {table.file: found.get(table) for table in named or tables if table.by_month}
@@ -163,7 +174,14 @@ class _Planner(Measured):
 
     def read(self) -> Plan | Doubt | None:
         """Return the plan if the table covers the whole question, or the columns that it may mean."""
-        plan = self._cell() or self._listed() or _ratio(self) or _remainder(self) or self.plan()
+        plan = (
+            (whether := _whether(self))
+            or self._cell()
+            or self._listed()
+            or _ratio(self)
+            or _remainder(self)
+            or self.plan()
+        )
         if plan is None:
             return self._doubt()
         columns = [
@@ -180,7 +198,7 @@ class _Planner(Measured):
             or plan.aggregate == "LESS"
             or (plan.operation == "growth" and len(plan.periods) == 2)
         )
-        left = uncovered(self, [each for each in columns if each], compares=compares)
+        left = uncovered(self, [each for each in columns if each], compares=compares, whether=whether is not None)
         if left and not _near(self, plan, left):
             return None
         if (not plan.each and uneven(self, plan.measure, plan.aggregate)) or (
@@ -336,8 +354,8 @@ class _Planner(Measured):
         grows = grows and not (len(self.periods) == 1 and "-" in self.periods[0].text)  # rain falls in one month
         if grows and measure is not None and (self.wide or self.table.times):
             return "growth", "SUM" if plain else "AVG"
-        mean = said.MEAN.search(text) is not None and not (measure and said.MEAN.search(measure.name) and not group)
-        median = said.MEDIAN.search(text) is not None and not (measure and said.MEDIAN.search(measure.name))
+        mean = said.MEAN.search(text) is not None and not (measure and said.MEAN.search(measure.said) and not group)
+        median = said.MEDIAN.search(text) is not None and not (measure and said.MEDIAN.search(measure.said))
         how = "COUNT" if measure is None else "MEDIAN" if median else "AVG" if mean else ""
         ranked = self.ranked()
         if group is not None and (ranked or GROUPED.search(text)):
@@ -392,22 +410,23 @@ class _Planner(Measured):
         """Return each limit with its column; None if one has no clear column."""
         found = []
         for limit in self.limits:
-            column, sign = self._limit_of(limit, measure)
+            column, sign = _limit_of(self, limit, measure)
             if column is None or not _same_unit(limit, column):
                 return None
             found.append((column, replace(limit, sign=sign)))
-        return found
+        return [*found, *self.bound]
 
-    def _limit_of(self, limit: Limit, measure: PColumn | None) -> tuple[PColumn | None, str]:
-        """Return the column that a limit is for, and the sign to compare with."""
-        if limit.degree:
-            means = measured(limit.degree, self.figures)
-            return (means[0][0], ">" if means[0][1] else "<") if len(means) == 1 else (None, "")
-        fitting = _fitting(self, limit)
-        match = best(_words_near(self, limit), fitting or self.figures)
-        only = self.figures[0] if len(self.figures) == 1 else None
-        column = match.column if match else fitting[0] if len(fitting) == 1 else measure or only
-        return column, limit.sign
+
+def _limit_of(meant: Measured, limit: Limit, measure: PColumn | None) -> tuple[PColumn | None, str]:
+    """Return the column that a limit is for, and the sign to compare with."""
+    if limit.degree:
+        means = measured(limit.degree, meant.figures)
+        return (means[0][0], ">" if means[0][1] else "<") if len(means) == 1 else (None, "")
+    fitting = _fitting(meant, limit)
+    match = best(_words_near(meant, limit), fitting or meant.figures)
+    only = meant.figures[0] if len(meant.figures) == 1 else None
+    column = match.column if match else fitting[0] if len(fitting) == 1 else measure or only
+    return column, limit.sign
 
 
 def _each(meant: Measured, measure: PColumn | None, operation: Operation, time: PColumn | None) -> str:
@@ -433,6 +452,23 @@ def _near(meant: Measured, plan: Plan, left: Sequence[str]) -> bool:
     if plan.measure is None:
         return any(map(meant.names_rows, words))
     return plan.measure.name in meant.text or any(likeness(word, plan.measure) >= CLEAR for word in words)
+
+
+def _whether(meant: Measured) -> Plan | None:
+    """Return the plan that reads yes or no of the one row that a question names: `does … have a café`."""
+    chosen = meant.found or []
+    flags = [each for each in chosen if says_whether(each.column)]
+    rows = [each for each in chosen if meant.table.unique(each.column)]
+    asks = WHETHER.search(meant.text) and not DENIED.search(meant.text)
+    if (
+        not asks
+        or meant.strangers()
+        or meant.limits
+        or meant.periods
+        or (len(flags), len(rows), len(chosen)) != (1, 1, 2)
+    ):
+        return None
+    return Plan(meant.table, "lookup", flags[0].column, None, tuple(rows), score=1.8)
 
 
 _PER = re.compile(
@@ -549,6 +585,11 @@ _PARTS = re.compile(
 
 def _other_kind(meant: Measured, plan: Plan) -> bool:
     """Return whether the question asks for names and the plan gives figures, or the other way round."""
+    if meant.open and (
+        plan.operation in ("mean", "median", "sum", "count")
+        or (plan.operation in ("max", "min") and meant.degree and not _of_degree(meant, plan.measure))
+    ):
+        return True  # not of the busiest month
     if plan.many > 1 and plan.operation in ("max", "min"):
         return True  # one figure is not `the three most expensive`
     named = plan.operation in ("rank", "list") or (plan.operation == "growth" and plan.group is not None)
@@ -556,6 +597,11 @@ def _other_kind(meant: Measured, plan: Plan) -> bool:
     if NAMES.search(meant.text) and not said.SHARE.search(meant.text):
         return not (named or dated)
     return bool(_FIGURE.search(meant.text)) and named and plan.many >= 0
+
+
+def _of_degree(meant: Measured, measure: PColumn | None) -> bool:
+    """Return whether a figure is what the superlative of a question compares."""
+    return any(column is measure for column, _ in measured(meant.degree, [*meant.figures, *meant.table.times]))
 
 
 _UNIT = re.compile(

@@ -50,6 +50,8 @@ class PColumn(Struct, frozen=True, dict=True):
     high: str = ""
     blank: int = 0
     """How many of its cells are empty."""
+    also: tuple[str, ...] = ()
+    """The question's words for its name, which is in another language."""
 
     @property
     def said(self) -> str:
@@ -60,7 +62,7 @@ class PColumn(Struct, frozen=True, dict=True):
     def words(self) -> tuple[str, ...]:
         """The words of its name."""
         spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", self.name)
-        return tuple(word for word in tokens(spaced) if not word.isdigit())
+        return (*(word for word in tokens(spaced) if not word.isdigit()), *self.also)
 
 
 class PTable(Struct, frozen=True):
@@ -81,6 +83,17 @@ class PTable(Struct, frozen=True):
     def leads(self, column: PColumn | None) -> bool:
         """Return whether a column of text is the first and names most rows, some by the same name."""
         return column is self.columns[0] and column.type == "text" and self.rows > column.different >= self.rows / 2
+
+    def of_each_time(self) -> PColumn | None:
+        """Return the column of months or years of which each row has another, without a gap."""
+        column = self.columns[0]
+        if column.type == "month" and column.different >= self.rows > 0:
+            return column
+        ends = [re.fullmatch(r"(\d{4})(?:-(\d\d))?", end) for end in (column.low, column.high)]
+        if column.type not in ("date", "year") or not (ends[0] and ends[1]):
+            return None
+        low, high = (int(end[1]) * 12 + int(end[2] or 1) for end in ends if end)
+        return column if high - low == (self.rows - 1) * (1 if ends[0][2] else 12) else None
 
     @property
     def times(self) -> list[PColumn]:

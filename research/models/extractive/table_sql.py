@@ -15,7 +15,15 @@ SHOWN = 12
 LISTED = 40
 """Most members of a list."""
 _JOINED = {"RATIO": "per", "LESS": "minus"}
-_QUARTERS = {"Q1": ("01", "03"), "Q2": ("04", "06"), "Q3": ("07", "09"), "Q4": ("10", "12")}
+_QUARTERS = {
+    "Q1": ("01", "03"),
+    "Q2": ("04", "06"),
+    "Q3": ("07", "09"),
+    "Q4": ("10", "12"),
+    "H1": ("01", "06"),
+    "H2": ("07", "12"),
+}
+_HALVES = {"H1": ("Q1", "Q2"), "H2": ("Q3", "Q4")}
 
 
 def statement(plan: Plan) -> str:
@@ -187,7 +195,10 @@ def _moment(column: PColumn, period: Period) -> tuple[str, tuple[str, str]]:
     if not dash:
         return f"substr({column.sql}, 1, 4)", (text(year), text(year))
     start = f"1, {5 + len(part)}" if year else f"6, {len(part)}"
-    if part.startswith("Q") and "Q" not in column.low:
+    if "Q" in column.low and part in _HALVES:
+        first, last = _HALVES[part]
+        return f"substr({column.sql}, {start})", (text(f"{year}-{first}"), text(f"{year}-{last}"))
+    if part in _QUARTERS and "Q" not in column.low:
         first, last = _QUARTERS[part]
         return f"substr({column.sql}, {start})", (
             text(f"{year}-{first}" if year else first),

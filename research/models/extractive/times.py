@@ -26,6 +26,12 @@ _QUARTER = re.compile(
     r"\bQ(?P<q>[1-4])\b(?:\s*(?P<year>(?:19|20)\d\d))?|(?:(?P<zyear>(?:19|20)\d\d)\s*年)?第?(?P<z>[一二三四])季度|\b(?P<o>first|second|third|fourth)\s+(?:quarter\b|(?=(?:to|and)\s(?:the\s)?\w+\squarter\b))",
     re.I,
 )
+_HALF = re.compile(
+    r"\b(?:H(?P<h>[12])|(?P<o>first|second) half(?: of)?(?= (?:the year|(?:19|20)\d\d)))\b"
+    r"(?:\s+(?:the year|(?P<year>(?:19|20)\d\d)))?|"
+    r"(?:(?P<zyear>(?:19|20)\d\d)\s*年?)?(?P<z>[上下])半年(?:[（(]\d{1,2}月?[-–~到至]\d{1,2}月[）)])?",
+    re.I,
+)
 YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?![\d,]*\d)")
 DAY = re.compile(r"-\d\d-\d\d")
 """Matches the month and day of a period, or of a date."""
@@ -93,6 +99,9 @@ def periods(text: str) -> list[Period]:
         if match["o"]:
             quarter = str("first second third fourth".split().index(match["o"].lower()) + 1)
         add(f"{match['year'] or match['zyear'] or ''}-Q{quarter}", match)
+    for match in _HALF.finditer(text):
+        first = match["h"] == "1" or (match["o"] or "").lower() == "first" or match["z"] == "上"
+        add(f"{match['year'] or match['zyear'] or ''}-H{1 if first else 2}", match)
     for match in _MONTH.finditer(lower):
         before, after = _around(lower, match)
         if (
@@ -105,7 +114,7 @@ def periods(text: str) -> list[Period]:
             continue
         number = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["name"][:3]))
         add(f"{match['year'] or ''}-{number:02d}{_day(match['day'] or match['behind'])}", match)
-    for match in _ZH_MONTH.finditer(text):
+    for match in (each for each in _ZH_MONTH.finditer(text) if each.start() not in taken):
         month = month_of(f"{match['month']}月") or int(match["month"])
         add(f"{match['year'] or ''}-{month:02d}{_day(match['day'])}", match)
     for match in _ISO.finditer(text):

@@ -148,8 +148,8 @@ _HEADLINE = 120
 _ONE = {"rows": "row", "values": "value", "has": "has"}
 _SEVERAL = {"rows": "rows", "values": "values", "has": "have"}
 _SIGNS = {
-    "en": {">": "above", ">=": "at least", "<": "below", "<=": "at most"},
-    "zh": {">": "超过", ">=": "不低于", "<": "不及", "<=": "不超过"},
+    "en": {"=": "of", ">": "above", ">=": "at least", "<": "below", "<=": "at most"},
+    "zh": {"=": "为", ">": "超过", ">=": "不低于", "<": "不及", "<=": "不超过"},
 }
 _WHEN = {
     "en": {">": "after {t}", ">=": "since {t}", "<": "before {t}", "<=": "until {t}", "=": "in {t}"},
@@ -518,6 +518,9 @@ def with_unit(value: str, column: PColumn) -> str:
 
 def dated(text: str, language: str) -> str:
     """Return a date as people write it."""
+    if half := re.fullmatch(r"(\d{4})?-H([12])", text):
+        year, which = half[1] or "", int(half[2]) - 1
+        return f"{year}{'年' * bool(year)}{'上下'[which]}半年" if language == "zh" else f"H{which + 1} {year}".strip()
     match = re.fullmatch(r"(\d{4})?-?(?:(\d\d)|Q(\d))?(?:-(\d\d))?(?: .*)?", text)
     if match is None:
         return text
