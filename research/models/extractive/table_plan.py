@@ -592,6 +592,8 @@ def _other_kind(meant: Measured, plan: Plan) -> bool:
         return True  # not of the busiest month
     if plan.many > 1 and plan.operation in ("max", "min"):
         return True  # one figure is not `the three most expensive`
+    if kind_of(meant.text) == "date" and plan.group is None and plan.measure and plan.measure.type == "number":
+        return True  # an amount is no day
     named = plan.operation in ("rank", "list") or (plan.operation == "growth" and plan.group is not None)
     dated = plan.operation == "lookup" and plan.measure is not None and plan.measure.type != "number"
     if NAMES.search(meant.text) and not said.SHARE.search(meant.text):
