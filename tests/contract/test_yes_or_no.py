@@ -19,6 +19,10 @@ from research.workbench.workbench import Workbench
         ("Does Austria allow dual citizenship?", "**No.**", "Dual citizenship recognized: no"),
         ("Is voting compulsory in Uruguay?", "**Yes.**", "**universal and compulsory**"),
         ("Is Germany a member of NATO?", "**Yes.**", "**NATO**"),
+        ("Is Austria a member of NATO?", "**No.**", "OSCE"),
+        ("Is Malta a NATO member?", "**No.**", "Malta"),  # it is a partner
+        ("Is Serbia in the EU?", "**No.**", "**EU (candidate country)**"),
+        ("挪威是不是欧盟国家？", "**否。**", "挪威"),
         ("Is Saudi Arabia a monarchy?", "**Yes.**", "**absolute monarchy**"),
         ("Is Mongolia landlocked?", "**Yes.**", "0 km (landlocked)"),
         ("does Paraguay have a coast on the sea", "**No.**", "0 km"),
@@ -43,8 +47,9 @@ def test_a_line_decides_what_is_asked(bench: Workbench, question: str, answer: s
         "Is Arabic an official language of Israel?",  # it has a special status
         "Is unemployment high in Spain?",
         "Is Angela Merkel the chancellor of Germany?",
-        "Is Austria a member of NATO?",
-        "Is Malta a NATO member?",  # it is a partner
+        "Is Turkey a member of CERN?",  # it is an observer
+        "Does Switzerland trade with the European Union?",
+        "Was the United Kingdom a member of the EU in 2019?",
         "Is Canada a republic?",
     ],
 )

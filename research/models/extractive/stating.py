@@ -12,6 +12,7 @@ from research.models.extractive import chinese
 from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import bare
+from research.models.extractive.groups import is_group
 from research.models.extractive.knowing import Knowing
 from research.models.extractive.meaning import masked, probabilities, topics
 from research.models.extractive.patterns import DENIES, SUPERLATIVE, WEIGHS
@@ -20,6 +21,7 @@ from research.models.extractive.question import Target
 from research.models.extractive.stems import stem
 from research.models.extractive.verdict import Finding, Verdict
 from research.models.extractive.whether import asks_whether
+from research.search.library.country_groups import Group, groups
 from research.text import content_tokens, has_cjk
 from research.types import HOLDS, Source
 
@@ -37,6 +39,8 @@ _LONG = 12
 """Most telling words of a part that may say it; others are sentences."""
 _USUAL = 20
 """Percent of the values of a label up to which a word in them is not expected, as `official` is of a language."""
+_ORGANIZATIONS = "International organization participation"
+_PAST = re.compile(r"\b(?:was|were|did|had|ever|once|since|before|until|ago)\b|\b(?:19|20)\d\d\b|曾|以前|过[吗没]")
 _AUXILIARY = re.compile(r"^\W*(?:(?P<be>is|are|was|were)|does|do|did|has|have|had|can|could)\s+", re.I)
 _ASKS_ZH = re.compile(r"[吗呢]?\W*$|是否")
 _EITHER_ZH = re.compile(r"([是有会能])[不没]\1")
@@ -48,7 +52,7 @@ _LONGEST = 16
 def decided(evidence: Evidence, found: Verdict, *, acting: bool) -> Verdict | None:
     """Return the answer, or the next steps towards a line that may have it; None if it is no such question, or stays open."""
     text = evidence.question
-    if not asks_whether(text) or DENIES.search(text.lower()):
+    if not asks_whether(text) or DENIES.search(_EITHER_ZH.sub(r"\1", text.lower())):
         return None
     return _checked(evidence, found) or _said(evidence, found, acting=acting)
 
@@ -115,24 +119,30 @@ class _Asked(Struct, frozen=True):
     """The stems of its other words."""
     likely: Mapping[str, float]
     """The probability of each label."""
+    group: Group | None
+    """The group of countries, such as NATO, of which it asks whether the country is a member."""
     chinese: bool
 
     @classmethod
     def of(cls, text: str) -> _Asked | None:
         """Return what a question asks; None if it names another number of countries, or narrows it down: *only*, *most*."""
+        text = _EITHER_ZH.sub(r"\1", text)
         found = mentions(text)
         plain = [each for each in found if each.written in each.names] or found  # `French` may be a language
-        named, rest = {name for each in plain for name in each.names}, text
+        named, rest = {name for each in plain for name in each.names if not is_group(name)}, text
         for each in plain:
-            rest = rest.replace(each.written, " ")
+            rest = rest if is_group(each.written) else rest.replace(each.written, " ")
+        joined = _joined(rest.lower())
         if len(named) != 1 or _NARROWS.search(text.lower()):
             return None
         words = _stems(rest) - _stems("country nation state 国家")
-        return cls(named.pop(), words, probabilities(masked(text)), has_cjk(text))
+        return cls(named.pop(), words, probabilities(masked(text)), joined, has_cjk(text))
 
     @property
     def labels(self) -> list[str]:
         """The labels whose lines may say it."""
+        if self.group:
+            return [_ORGANIZATIONS]
         return [label for label, share in self.likely.items() if label and share >= _LIKELY]
 
     def answer(self, fact: Fact) -> tuple[bool, str] | None:
@@ -144,7 +154,14 @@ class _Asked(Struct, frozen=True):
         label = bare(fact.label)
         if fact.subject != self.name or fact.cut or label not in self.labels:
             return None
+        if self.group and self.name not in self.group.names:
+            items = fact.value.split(", ")
+            return False, next((each for each in items if self.group.pattern.search(each.lower())), "")
         for item in re.split("[;,]", fact.value):
+            if self.group and self.group.pattern.fullmatch(item.strip().lower()):
+                return True, item.strip()
+            if label == _ORGANIZATIONS and "(" in item:
+                continue  # an observer is no member
             if any(self._has(part, label) for part in _ITEM.split(item)):
                 return True, item.strip()
             if any(self._is(part, label) for part in _ITEM.split(_FIGURE.sub("", self._told(item)))):
@@ -177,5 +194,17 @@ class _Asked(Struct, frozen=True):
         return chinese.value(text.strip()) if self.chinese else text
 
 
+def _joined(text: str) -> Group | None:
+    """Return the group that one joins if a text asks for no more than whether a country is in it now."""
+    group = next((each for each in groups() if not each.region and each.pattern.search(text)), None)
+    if group is None or _PAST.search(text):
+        return None
+    return group if _stems(group.pattern.sub(" ", text)) <= _JOINS else None
+
+
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, content_tokens(text)))
+
+
+_JOINS = _stems("country nation state member members membership part belong join joined 国家 成员国 成员 加入 属于 参加")
+"""The words by which one asks of a group whether a country is in it."""

@@ -20,6 +20,8 @@ class Group(Struct, frozen=True, dict=True):
     """What people call it, as a regular expression over small letters."""
     members: str
     """Their names in the World Factbook, with semicolons between them."""
+    region: bool = False
+    """Its countries lie there, and did not join it."""
 
     @cached_property
     def names(self) -> frozenset[str]:
