@@ -1,6 +1,6 @@
 """Measure the cost of watching a long run: bytes while nothing changes, time until a new round is seen, memory.
 
-    python -m bench.watching [--rounds 200] [--seconds 30] [--library library.sqlite]
+    python -m bench.watching [--rounds 200] [--seconds 30] [--tabs 20] [--library library.sqlite]
 
 Serves the app from a temporary home folder, writes a run into its store like an engine, and opens it in Chromium.  The
 library is indexed first, so that no background work disturbs the figures; with `--library` an indexed file is copied.
@@ -9,7 +9,6 @@ library is indexed first, so that no background work disturbs the figures; with 
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import tempfile
 import threading
@@ -24,10 +23,8 @@ from bench.printing import machine, table
 from bench.serving import prepare, served
 from research.events.events import Asked
 from research.store.sqlite import SqliteStore
+from tests.chromium import ARGUMENTS, CHROMIUM
 from tests.long_run import LongRun
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-TABS = 3
 
 
 def rss_mb(pid: int) -> float:
@@ -58,7 +55,9 @@ def opened(browser: Browser, url: str) -> Page:
     return browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
 
 
-def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: int, seconds: float) -> list[str]:
+def measure(
+    browser: Browser, url: str, pid: int, store: SqliteStore, rounds: int, seconds: float, tabs: int
+) -> list[str]:
     """Return the results, in the order of `names`."""
     finished = LongRun(store, "261121-120000-done")
     finished.rounds(rounds)
@@ -83,19 +82,21 @@ def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: in
             store.heartbeat([live.run_id])
 
     threading.Thread(target=beat, daemon=True).start()
-    pages = [opened(browser, url) for _ in range(TABS)]
+    pages = [opened(browser, url) for _ in range(tabs)]
     sizes = received(pages[0])
     for each in pages:
         each.goto(f"{url}/?run={live.run_id}")
         seen(each, f"chronicle chapter {rounds - 20}")
     waits = []
+    begun, sent = time.time(), sum(sizes)
     for number in range(rounds - 19, rounds + 1):
         saved = live.rounds(1)
         waits.append(seen(pages[0], f"chronicle chapter {number}") - saved)
         pages[0].wait_for_timeout(700)
+    growing = (sum(sizes) - sent) / (time.time() - begun) / 1000
 
     live.add([Asked(ask=rounds + 1, round=rounds + 1, purpose="act", model="extractive", keep=1, prompt_tokens=900)])
-    seen(pages[0], "Waiting for the model")
+    seen(pages[0], "Reading the prompt")
     pages[0].wait_for_timeout(3_000)
     before, memory = sum(sizes), rss_mb(pid)
     pages[0].wait_for_timeout(seconds * 1000)
@@ -104,24 +105,26 @@ def measure(browser: Browser, url: str, pid: int, store: SqliteStore, rounds: in
     return [
         f"{median(opens):.2f} s",
         f"{median(waits) * 1000:.0f} ms, at worst {max(waits) * 1000:.0f} ms",
+        f"{growing:.1f} kB/s",
         f"{(sum(sizes) - before) / seconds / 1000:.1f} kB/s",
         f"{memory:.0f} MB, {seconds:.0f} s later {after:.0f} MB",
     ]
 
 
-def names(rounds: int) -> list[str]:
+def names(rounds: int, tabs: int) -> list[str]:
     """Return the names of the rows."""
     return [
         f"a finished run of {rounds} rounds, opened",
-        "a new round, until it is seen",
+        f"a new round, until the first of {tabs} watching pages shows it",
+        "sent to each page while it grows by a round a second",
         f"sent to a page while nothing changes in {rounds} rounds",
-        f"memory of the server with {TABS} pages open",
+        f"memory of the server with {tabs} pages open",
     ]
 
 
-def lines(found: list[str], rounds: int) -> Iterator[str]:
+def lines(found: list[str], rounds: int, tabs: int) -> Iterator[str]:
     """Return the results as a Markdown table."""
-    yield table(["watching", "found"], zip(names(rounds), found, strict=True))
+    yield table(["watching", "found"], zip(names(rounds, tabs), found, strict=True))
 
 
 def main() -> None:
@@ -129,7 +132,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--library", type=Path)
-    parser.add_argument("--chromium", default=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+    parser.add_argument("--tabs", type=int, default=3, help="pages that watch the run")
     chosen = parser.parse_args()
     print(f"{machine()}\n", flush=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -139,11 +142,11 @@ def main() -> None:
         else:
             prepare(home, "--vectors")
         store = SqliteStore(home / "workbench.sqlite")
-        browser = playwright.chromium.launch(executable_path=chosen.chromium, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         with served(home) as (url, pid):
-            found = measure(browser, url, pid, store, chosen.rounds, chosen.seconds)
+            found = measure(browser, url, pid, store, chosen.rounds, chosen.seconds, chosen.tabs)
         browser.close()
-    for line in lines(found, chosen.rounds):
+    for line in lines(found, chosen.rounds, chosen.tabs):
         print(line)
 
 

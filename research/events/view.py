@@ -406,13 +406,19 @@ def holds(view: RunView) -> bool:
 
 def stated(view: RunView) -> dict[str, Verdict]:
     """Return the verdict on each statement with a mark: the worst of those on its sources."""
-    said = {without_marks(each.text) for each in statements(without_quotes(view)) if each.numbers}
-    quoted = {without_marks(each.text) for each in statements(view.report)} - said
+    quoted = _only_quoted(view.report, without_quotes(view)) if view.citations else frozenset()
     found: dict[str, Verdict] = {}
     for each in view.citations:
         if each.claim not in quoted:
             found[each.claim] = min(found.get(each.claim, each.status), each.status, key=WORST.index)
     return found
+
+
+@lru_cache(maxsize=8)  # asked for each source of a report
+def _only_quoted(report: str, answer: str) -> frozenset[str]:
+    """Return the statements of a report that its answer does not make."""
+    said = {without_marks(each.text) for each in statements(answer) if each.numbers}
+    return frozenset(without_marks(each.text) for each in statements(report)) - said
 
 
 def fold(events: Iterable[e.Event]) -> RunView:

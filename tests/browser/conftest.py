@@ -22,18 +22,13 @@ from research.config import saved_endpoints
 from research.config.named_endpoints import Entry
 from research.config.settings import load
 from research.workbench.workbench import Workbench
+from tests.chromium import ARGUMENTS, CHROMIUM
 from tests.conftest import LIBRARY, BuiltOnce, embedded_countries
 from tests.fake_openai import Body, FakeOpenAI, FakeReply
 from tests.workers import LONG_S, address
 
 ROOT = Path(__file__).parents[2]
 OUTPUT = ROOT / "tests" / "output"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium-headless-shell") or "/usr/bin/chromium"
-"""The headless shell needs a third of the CPU time, because it draws no window."""
-ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
-]  # fmt: skip
 LOCAL = ("http://localhost:", "ws://localhost:", "data:", "blob:")
 WAIT_MS = 120_000
 """Time limit of every wait, for a slow and busy machine; a passing test never waits this long."""
