@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +43,29 @@ def served(home: Path, address: str = "_stcore/health") -> Iterator[tuple[str, i
     finally:
         server.terminate()
         server.wait()
+
+
+class Wire:
+    """A proxy in front of a local port that counts the bytes that come back, compressed as they are sent."""
+
+    def __init__(self, port: int) -> None:
+        self.received, self._port, self._loop = 0, port, asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, daemon=True).start()
+        starting = asyncio.start_server(self._join, "127.0.0.1", 0)
+        server = asyncio.run_coroutine_threadsafe(starting, self._loop).result()
+        self.url = f"http://localhost:{server.sockets[0].getsockname()[1]}"
+
+    async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, forth = await asyncio.open_connection("127.0.0.1", self._port)
+        await asyncio.gather(self._pass(reader, forth), self._pass(back, writer, count=True))
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, count: bool = False) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                self.received += len(data) if count else 0
+                writer.write(data)
+                await writer.drain()
+        writer.close()
 
 
 def _answers(url: str) -> bool:

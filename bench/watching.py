@@ -1,6 +1,6 @@
 """Measure the cost of watching a long run: bytes while nothing changes, time until a new round is seen, memory.
 
-    python -m bench.watching [--rounds 200] [--seconds 30] [--tabs 20] [--library library.sqlite]
+    python -m bench.watching [--rounds 200] [--every 2] [--seconds 30] [--tabs 20] [--library library.sqlite]
 
 Serves the app from a temporary home folder, writes a run into its store like an engine, and opens it in Chromium.  The
 library is indexed first, so that no background work disturbs the figures; with `--library` an indexed file is copied.
@@ -20,7 +20,7 @@ from statistics import median
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench.printing import machine, table
-from bench.serving import prepare, served
+from bench.serving import Wire, prepare, served
 from research.events.events import Asked
 from research.store.sqlite import SqliteStore
 from tests.chromium import ARGUMENTS, CHROMIUM
@@ -33,18 +33,6 @@ def rss_mb(pid: int) -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def received(page: Page) -> list[int]:
-    """Collect the size in bytes of each websocket frame that the page receives."""
-    sizes: list[int] = []
-    session = page.context.new_cdp_session(page)
-    session.send("Network.enable")
-    # Frames are binary, in base64.
-    session.on(
-        "Network.webSocketFrameReceived", lambda frame: sizes.append(len(frame["response"]["payloadData"]) * 3 // 4)
-    )
-    return sizes
-
-
 def seen(page: Page, text: str) -> float:
     """Wait until the text is drawn; return when, in seconds since the epoch."""
     page.get_by_text(text).first.wait_for()
@@ -55,10 +43,9 @@ def opened(browser: Browser, url: str) -> Page:
     return browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
 
 
-def measure(
-    browser: Browser, url: str, pid: int, store: SqliteStore, rounds: int, seconds: float, tabs: int
-) -> list[str]:
+def measure(browser: Browser, wire: Wire, pid: int, store: SqliteStore, chosen: argparse.Namespace) -> list[str]:
     """Return the results, in the order of `names`."""
+    url, rounds, tabs = wire.url, chosen.rounds, chosen.tabs
     finished = LongRun(store, "261121-120000-done")
     finished.rounds(rounds)
     finished.finish()
@@ -83,48 +70,47 @@ def measure(
 
     threading.Thread(target=beat, daemon=True).start()
     pages = [opened(browser, url) for _ in range(tabs)]
-    sizes = received(pages[0])
     for each in pages:
         each.goto(f"{url}/?run={live.run_id}")
         seen(each, f"chronicle chapter {rounds - 20}")
     waits = []
-    begun, sent = time.time(), sum(sizes)
+    begun, sent = time.time(), wire.received
     for number in range(rounds - 19, rounds + 1):
         saved = live.rounds(1)
         waits.append(seen(pages[0], f"chronicle chapter {number}") - saved)
-        pages[0].wait_for_timeout(700)
-    growing = (sum(sizes) - sent) / (time.time() - begun) / 1000
+        pages[0].wait_for_timeout(chosen.every * 1000)
+    growing = (wire.received - sent) / (time.time() - begun) / tabs / 1000
 
     live.add([Asked(ask=rounds + 1, round=rounds + 1, purpose="act", model="extractive", keep=1, prompt_tokens=900)])
     seen(pages[0], "Reading the prompt")
     pages[0].wait_for_timeout(3_000)
-    before, memory = sum(sizes), rss_mb(pid)
-    pages[0].wait_for_timeout(seconds * 1000)
-    after = rss_mb(pid)
+    before, memory = wire.received, rss_mb(pid)
+    pages[0].wait_for_timeout(chosen.seconds * 1000)
+    waiting, after = (wire.received - before) / chosen.seconds / tabs / 1000, rss_mb(pid)
     beating.set()
     return [
         f"{median(opens):.2f} s",
         f"{median(waits) * 1000:.0f} ms, at worst {max(waits) * 1000:.0f} ms",
         f"{growing:.1f} kB/s",
-        f"{(sum(sizes) - before) / seconds / 1000:.1f} kB/s",
-        f"{memory:.0f} MB, {seconds:.0f} s later {after:.0f} MB",
+        f"{waiting:.1f} kB/s",
+        f"{memory:.0f} MB, {chosen.seconds:.0f} s later {after:.0f} MB",
     ]
 
 
-def names(rounds: int, tabs: int) -> list[str]:
+def names(rounds: int, tabs: int, every: float) -> list[str]:
     """Return the names of the rows."""
     return [
         f"a finished run of {rounds} rounds, opened",
         f"a new round, until the first of {tabs} watching pages shows it",
-        "sent to each page while it grows by a round a second",
-        f"sent to a page while nothing changes in {rounds} rounds",
+        f"sent to each page while a round comes {every:g} s after the last was seen",
+        f"sent to each page while nothing changes in {rounds} rounds",
         f"memory of the server with {tabs} pages open",
     ]
 
 
-def lines(found: list[str], rounds: int, tabs: int) -> Iterator[str]:
+def lines(found: list[str], rounds: int, tabs: int, every: float) -> Iterator[str]:
     """Return the results as a Markdown table."""
-    yield table(["watching", "found"], zip(names(rounds, tabs), found, strict=True))
+    yield table(["watching", "found"], zip(names(rounds, tabs, every), found, strict=True))
 
 
 def main() -> None:
@@ -132,6 +118,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--library", type=Path)
+    parser.add_argument("--every", type=float, default=2, help="seconds from one round to the next")
     parser.add_argument("--tabs", type=int, default=3, help="pages that watch the run")
     chosen = parser.parse_args()
     print(f"{machine()}\n", flush=True)
@@ -144,9 +131,9 @@ def main() -> None:
         store = SqliteStore(home / "workbench.sqlite")
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         with served(home) as (url, pid):
-            found = measure(browser, url, pid, store, chosen.rounds, chosen.seconds, chosen.tabs)
+            found = measure(browser, Wire(int(url.rsplit(":", 1)[1])), pid, store, chosen)
         browser.close()
-    for line in lines(found, chosen.rounds, chosen.tabs):
+    for line in lines(found, chosen.rounds, chosen.tabs, chosen.every):
         print(line)
 
 

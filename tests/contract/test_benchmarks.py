@@ -109,7 +109,7 @@ def test_the_memory_bench_prints_the_documented_table(
 
 
 def test_the_watching_bench_prints_the_documented_table() -> None:
-    assert shapes("\n".join(watching.lines([""] * 4, 200))) == shapes(section("Watching a run"))
+    assert shapes("\n".join(watching.lines([""] * 5, 200, 3, 2))) == shapes(section("Watching a run"))
 
 
 def test_the_startup_bench_prints_the_documented_table() -> None:

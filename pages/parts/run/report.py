@@ -125,23 +125,34 @@ def words(view: RunView, key: str) -> None:
     _statements(shown, [Block(shown.report)], key, whole=len(cut) >= len(view.report))
 
 
-def draft(view: RunView, now: float) -> None:
-    """Draw the report that the model is writing; before it, what is done `now` and known so far."""
+def draft(view: RunView, now: float, again: bool, arrived: bool) -> bool:
+    """Draw the report that the model is writing; before it, what is done `now` and known so far.  Return whether it writes.
+
+    `again`: an earlier report stands above; `arrived`: this one is complete, and does not stand above yet.
+    """
+    if arrived:
+        _written_down(view, view.report, caret=False, again=again)
+        return True
     if view.citations:  # the finished report stands above, with the verdicts known so far
-        return
+        return False
     current, written = _draft(view)
     if not current or not written:
         so_far.draw(view, now)
-        return
+        return False
     if current.agent != "main" and current.reply is not None:
         st.caption(t("Draft of {agent}", agent=plain(agent_name(current.agent))))
     elif current.reply is not None:
         st.caption(t("Checking the citations …"))
     elif view.report:
         st.caption(t("Round {number} rewrites the report", number=current.number))
+    _written_down(view, written, caret=current.reply is None, again=again)
+    return True
+
+
+def _written_down(view: RunView, written: str, caret: bool, again: bool) -> None:
     cut = _shown(written)
-    with st.container(key="rewriting" if view.report else "writing", gap=None):
-        whole = drafting.draw(view, tried.in_words(view, cut), caret=current.reply is None and len(cut) >= len(written))
+    with st.container(key="rewriting" if again else "writing", gap=None):
+        whole = drafting.draw(view, tried.in_words(view, cut), caret=caret and len(cut) >= len(written))
     if not whole or len(cut) < len(written):
         st.info(
             t("The draft is too long to show in full. The download of the finished report has all of it."),

@@ -37,7 +37,7 @@ from research.events.view import RunView
 from research.store import RunRow
 from research.workbench.workbench import Workbench
 
-TICK_S = 0.4
+TICK_S = 0.3
 """Polling interval for an active run."""
 SETTLE = 4
 """Number of new rounds after which the whole page is redrawn, which takes longer than a tick."""
@@ -135,17 +135,16 @@ def _follow(
     There may be no event yet: then only the row is known.
     """
     drawn, settled, changed = _progress(view), {(r.agent, r.ask) for r in view.rounds if r.done}, False
+    above, writing = bool(view.report), False
     top, lane, open_rounds, draft = places
 
     @st.fragment(run_every=TICK_S)
     def follow() -> None:
-        nonlocal changed
+        nonlocal changed, writing
         try:
             watching.present(bench, row)
-            # New rounds are drawn here first, which is quick; the next tick redraws the page with them.  A new report only
-            # the page can draw, and until it has, its draft stays.
-            reported = _progress(view)[2] != drawn[2]
-            if reported or changed or not view.running or bench.engine.reclaimer.interrupted(bench.store.run(row.id)):
+            # What is new is drawn here first, which is quick; the next tick redraws the page with it.
+            if changed or not view.running or bench.engine.reclaimer.interrupted(bench.store.run(row.id)):
                 st.rerun()
         except ConfigError:
             st.rerun()  # the run was deleted meanwhile
@@ -166,15 +165,16 @@ def _follow(
                 timeline.at_work(view, [r for r in new if agent in (None, r.agent)], now)
             st.empty()
         with draft:
-            report.draft(view, now)
+            # The words that were written stay in sight until the page shows them as the report.
+            writing = report.draft(view, now, above, arrived=writing and _progress(view)[2] > drawn[2])
             st.empty()
 
     follow()
 
 
 def _outgrown(drawn: tuple[int, int, int], now: tuple[int, int, int]) -> bool:
-    """Return whether the rounds outside the fragment are outdated: too many new ones, or undone ones."""
-    return not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
+    """Return whether the page outside the fragment is outdated: by a report, by too many new rounds, or by undone ones."""
+    return now[2] != drawn[2] or not 0 <= now[1] - drawn[1] < SETTLE or now[0] < drawn[0]
 
 
 def _progress(view: RunView) -> tuple[int, int, int]:

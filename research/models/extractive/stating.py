@@ -206,5 +206,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem, content_tokens(text)))
 
 
-_JOINS = _stems("country nation state member members membership part belong join joined 国家 成员国 成员 加入 属于 参加")
+_JOINS = _stems(
+    "country nation state member members membership part belong join joined 国家 成员国 成员 加入 属于 参加"
+)
 """The words by which one asks of a group whether a country is in it."""
