@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bench.printing import table
 from research.models.extractive import meaning
+from research.models.extractive.narrower import listed
 from research.models.extractive.phrasebook import MADE, WEIGHTS, Measure, entries, measures
 from research.models.extractive.stems import stem
 from research.search.embedders import cached
@@ -173,6 +174,17 @@ def stems(says: Iterable[str]) -> str:
     return " ".join(sorted({stem(word) for said in says for word in content_tokens(meaning.bare(said))}))
 
 
+def joined(says: Iterable[str]) -> str:
+    """Return the stems that wordings name beside others, and hardly ever alone: `coal`, of *coal, oil and gas*."""
+    beside, alone = Counter[str](), Counter[str]()
+    for said in map(meaning.bare, says):
+        named = listed(said)
+        beside.update(named)
+        either = listed(re.sub(r"\bor\b|或", "and", said))  # a choice says neither that it is a part nor that it is all
+        alone.update({stem(word) for word in content_tokens(said)} - named - either)
+    return " ".join(sorted(word for word, times in beside.items() if times > 1 and alone[word] * 8 <= times))
+
+
 def balance(targets: NDArray[np.int64]) -> Array:
     """Return the weight of each wording: labels with many count less per wording."""
     return np.clip(15.0 / np.bincount(targets)[targets], 0.3, 1.0).astype(np.float32)
@@ -240,13 +252,17 @@ def main() -> int:
         words = sorted({token for said in says for token in tokens(said)})
         heard = [stems(said for said, other in zip(says, labels, strict=True) if other == label) for label in known]
         plain = [each for each, label in zip(heard, known, strict=True) if not label.startswith(MADE)]
-        values = held([label for label in known if not label.startswith(MADE)])
+        by_hand = [(said, label) for said, label, hand in zip(says, labels, own, strict=True) if hand]
+        shown = [label for label in known if not label.startswith(MADE)]
+        beside = [joined(said for said, other in by_hand if other == label) for label in shown]
+        values = held(shown)
         np.savez_compressed(
             WEIGHTS,
             labels=np.array(known),
             words=np.array(words),
             says=np.array(plain),
             held=np.array(values),
+            parts=np.array(beside),
             figures=figures(),
             **parts,
         )

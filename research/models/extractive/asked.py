@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 from msgspec import Struct
 
 from research.models.extractive.kinds import Kind, kind_of
 from research.models.extractive.names import is_country, key, names, starts_sentence
+from research.models.extractive.phrasebook import entries
 from research.models.extractive.table_words import CLASSIFIERS, count_of
 from research.models.extractive.words import filler, readable
 from research.text import STOP_WORDS, content_tokens, has_cjk
@@ -47,6 +49,7 @@ _ASKS = re.compile(
 )
 _ITS = re.compile(r"\s{0,9},?\s{1,9}and (?=(?:its|their|his|her) [\w' -]{1,300}\??$)", re.I)
 _POSSESSIVE = re.compile(r"(?:its|their|his|her) ", re.I)
+_PAIR = re.compile(r"\w+ and \w+")
 _LISTED = re.compile(r"^(?P<head>[^:：?？]{3,80})[:：]\s{0,9}(?P<items>[^:：?？]{1,300}?)[?？.。]?\s{0,9}$")
 _SHARED = re.compile(
     r"^(?P<head>\W{0,9}(?:(?:what|who) (?:is|are|was|were)|(?:please )?(?:give|tell|name|find|state|show|compare)(?: me)?|"
@@ -273,9 +276,17 @@ def _its(piece: str) -> Iterator[str]:
 def _items(text: str) -> list[str]:
     """Return the items of a list; none if one is too long to be a measure or says `between`."""
     items = [item.strip() for item in _ITEM.split(text) if item.strip()]
+    if {pair.lower() for pair in _PAIR.findall(text)} & _pairs():
+        return []  # `foreign exchange and gold` is one measure
     if any(len(item.split()) > 9 or re.match(r"(?:between|from|in|of|the two|both)\b", item, re.I) for item in items):
         return []
     return items
+
+
+@cache
+def _pairs() -> frozenset[str]:
+    """Return the words that labels join, such as `exchange and gold`."""
+    return frozenset(pair.lower() for entry in entries() for pair in _PAIR.findall(entry.label))
 
 
 def _says_something(piece: str) -> bool:

@@ -28,6 +28,7 @@ from research.models.extractive.meaning import (
 )
 from research.models.extractive.measured import relative
 from research.models.extractive.members import shares
+from research.models.extractive.narrower import narrower
 from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
 from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import Mention, mentions, usual
@@ -90,6 +91,14 @@ _NEGATED = re.compile(
     r"\b(?:cannot|can['’]?t|(?:do|does|is|are)(?: not|n['’]t)|not|without|lacks?|lacking|have no|has no|with no|never|"
     r"illiterate|illiteracy|offline|non-smok\w+|unable to)\b|没有|不识字|不会|不上网|不吸烟|不抽烟|不通电|文盲"
 )
+ITS_GROWTH = re.compile(
+    r"\W*how (?:fast|quickly|rapidly|much) (?:is|are|does|do) (?:it|that|this|they|(?:that|this|the) (?:number|figure|share))\b"
+    r"(?: (?:grow|ris|increas|chang|expand)\w*)(?: (?:each|every|per|a) year| annually)?\W*$|"
+    r"\W*[它其]?(?:增长|增加|上升)(?:得)?(?:有?多快|速度(?:是多少|如何|怎么样)?)\W*$",
+    re.I,
+)
+"""Matches a clause for the growth of what the clause before it asks for."""
+_RATE = re.compile(r"\bgrowth rate\b|^Rate of ")
 _PORTION = re.compile(
     r"^(?:Literacy|Electricity access|Internet users, percent|Urbanization, urban|Electricity generation sources|Land use|"
     r"Tobacco use|Obesity|Waste and recycling, percent)"
@@ -174,10 +183,10 @@ def grounded(question: Question) -> Question:
         targets = tuple(Target(label, exact=True) for label in _PROFILE)
         return msgspec.structs.replace(named, targets=targets, operation="lookup", rank=False, guessed=guessed)
     if foreign and not _hints(question.text, foreign):
-        return items.of_people(named, found, ()) or msgspec.structs.replace(question, guessed=guessed)
+        return items.of_people(named, found, ()) or msgspec.structs.replace(_of_all(question), guessed=guessed)
     why = _WHY.search(question.text.lower())
     measure = None if why or len(called) > 1 or says_label(named) else measure_of(text_of(question))
-    if measured := with_measure(named, text_of(question), measure):
+    if measured := _with_rate(named) or with_measure(named, text_of(question), measure):
         return msgspec.structs.replace(measured, guessed=guessed)
     targets, nearest = _targets(named)
     if named.operation == "growth" and not (targets or named.years):  # `how fast is it growing?` asks for a rate
@@ -209,6 +218,31 @@ def grounded(question: Question) -> Question:
         nearest=nearest if not targets else (),
         guessed=guessed,
         shared=shared,
+    )
+
+
+def _of_all(question: Question) -> Question:
+    """Return the question without targets if it asks for a part of what one of them gives."""
+    labels = tuple(each.label for each in question.targets if narrower(question.text, each.label))
+    return msgspec.structs.replace(question, targets=(), nearest=labels) if labels else question
+
+
+def _with_rate(question: Question) -> Question | None:
+    """Return the question as one for a measure and its rate of growth: *How many are there, and how fast is that growing?*"""
+    clauses = _clauses(text_of(question))
+    if len(clauses) != 2 or question.operation != "growth" or question.years or not ITS_GROWTH.match(clauses[1]):
+        return None
+    first, _ = _meant(clauses[0], parse(clauses[0]), "lookup")
+    if len(first) != 1 or not first[0].label:
+        return None
+    head, _, part = first[0].label.partition(", ")
+    of = part if part not in ("", "total", "total population") else head
+    rate = read(f"how fast is the {of.lower()} growing in {{c}}?")
+    if rate.sure < ACCEPT or not _RATE.search(rate.label):
+        return None
+    second = Target(rate.label, exact=True, asked=clauses[1])
+    return msgspec.structs.replace(
+        question, targets=(msgspec.structs.replace(first[0], asked=clauses[0]), second), operation="lookup", rank=False
     )
 
 
@@ -346,9 +380,20 @@ def asking_sentences(text: str) -> str:
     return asking if len(content_tokens(asking)) >= ENOUGH else text
 
 
-@lru_cache(maxsize=512)
 def _target(
     text: str, targets: tuple[Target, ...], operation: str, ranked: bool = False
+) -> tuple[tuple[Target, ...], tuple[str, ...]]:
+    """Return the targets of a clause, or none if it asks for a part of what they give; and the nearest labels."""
+    found, nearest = _likely(text, targets, operation, ranked)
+    labels = [each.label for each in found if each.label]
+    if any(narrower(text, label, amount=operation == "lookup") for label in labels):
+        return (), tuple(dict.fromkeys([*labels, *nearest]))
+    return found, nearest
+
+
+@lru_cache(maxsize=512)
+def _likely(
+    text: str, targets: tuple[Target, ...], operation: str, ranked: bool
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
     """Return the targets of a clause: those of the lexicon if its words explain it, or the likeliest label, or none.
 

@@ -10,7 +10,7 @@ from research.models.extractive import chinese
 from research.models.extractive.asked import asks, how_much, parts_of
 from research.models.extractive.composing import called
 from research.models.extractive.followup import refers, says_nothing
-from research.models.extractive.grounding import weighs_only
+from research.models.extractive.grounding import ITS_GROWTH, weighs_only
 from research.models.extractive.kinds import kind_of
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import masked
@@ -91,7 +91,7 @@ def _apart(question: str) -> tuple[str, ...]:
     for part in parts_of(question):
         text = part.text.strip(" ?？")
         own = part.kind in ("person", "place", "date", "year") and refers(text)
-        if found and not own and (part.cause or weighs_only(text) or _bare(text)):
+        if found and not own and (part.cause or weighs_only(text) or ITS_GROWTH.match(text) or _bare(text)):
             found[-1] = f"{found[-1]}{joint}{text}"
         else:
             found.append(text[:1].upper() + text[1:])

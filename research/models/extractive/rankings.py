@@ -20,6 +20,7 @@ from research.models.extractive.evidence import Evidence, Fact
 from research.models.extractive.groups import EDGED, REGIONS, WORLD, place_in
 from research.models.extractive.lexicon import filler
 from research.models.extractive.meaning import explained, labels, read
+from research.models.extractive.narrower import narrower
 from research.models.extractive.places import REGIONAL, mentions, usual
 from research.models.extractive.question import Question, implied_by, parse
 from research.models.extractive.stems import WEAK, stem
@@ -37,7 +38,7 @@ Kind = Literal["top", "count", "members", "sum", "share", "mean", "median"]
 POPULATION = "Population, total"
 """The measure whose lists have every country."""
 
-CLEAR = 0.6
+CLEAR, CERTAIN = 0.6, 0.9
 """Least probability of a label to rank countries by; it is read with and without the words for countries."""
 _ELSEWHERE = re.compile(
     r"\b(?:(?:north(?:ern)?|south(?:ern)?|west(?:ern)?|east(?:ern)?|central|sub-?saharan|southeast(?:ern)?|south-east)"
@@ -294,6 +295,8 @@ def asked(q: Question) -> Ranking | None:
         return None
     if (kind == "count" and limit is None) or (label and _unsaid(label, words)):
         return None
+    if label and narrower(q.text, label, amount=False):
+        return None
     of_measure = _DEGREE.search(text) and words and {*words} <= {*tokens(label)}
     if kind == "top" and not (of_measure or _ASKS.search(named.asking)):
         return None  # `the largest city in Africa` is no country; `lowest birth rate in Africa` can be nothing else
@@ -349,10 +352,10 @@ def _meant(bare: str) -> str:
     """Return the label that a question means, read with and without the words that only ask for a country, or nothing."""
     text = " ".join(_PLAIN.sub(" ", bare).split())
     words = {token for token in tokens(text) if _telling(token)}
-    if len(words) == 1 and len({label.partition(", ")[0] for label in labels() if words <= set(tokens(label))}) > 1:
-        return ""  # `the most electricity` may be consumed, exported or generated
     found = max((read(text), read(bare)), key=lambda each: each.sure)
-    return found.label if found.sure >= CLEAR else ""
+    # `the most electricity` may be consumed, exported or generated
+    open_ = len(words) == 1 and len({label.partition(", ")[0] for label in labels() if words <= set(tokens(label))}) > 1
+    return found.label if found.sure >= (CERTAIN if open_ else CLEAR) else ""
 
 
 def _kind(text: str, place: str) -> tuple[Kind | None, bool, int]:

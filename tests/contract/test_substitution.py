@@ -1,0 +1,70 @@
+"""A measure is not answered by another: a question for a part of what a figure is of is refused, and told so."""
+
+from __future__ import annotations
+
+import pytest
+
+import research
+from research.workbench.workbench import Workbench
+
+
+@pytest.mark.examples(3)
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("What share of Poland's electricity comes from coal?", "coal"),
+        ("How much crude oil does Norway produce?", "crude"),
+        ("How much diesel does Brazil consume?", "diesel"),
+        ("How much rice does Thailand export?", "rice"),
+        ("What are the gold reserves of India?", "gold"),
+        ("How many people in Kenya speak Swahili?", "speak"),
+        ("How many people visit Spain each year?", "visit"),
+        ("泰国出口多少大米？", "大米"),
+    ],
+)
+def test_a_part_of_what_a_figure_is_of_is_not_answered_by_the_figure(
+    bench: Workbench, question: str, word: str
+) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.outcome == "no_evidence", view.answer
+    assert word in view.parts[0].reason
+
+
+@pytest.mark.examples(2)
+@pytest.mark.parametrize(
+    ("question", "figure"),
+    [
+        ("What share of Poland's electricity comes from coal, oil and gas?", "72.7%"),
+        ("What are the foreign exchange and gold reserves of India?", "$643.043 billion"),
+        ("How much oil does Norway produce?", "2.02 million"),
+        ("How many people live in Kenya?", "55,751,717"),
+    ],
+)
+def test_all_of_what_a_figure_is_of_is_answered(bench: Workbench, question: str, figure: str) -> None:
+    assert figure in research.run(question, workbench=bench).short
+
+
+@pytest.mark.examples(2)
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which country produces the most oil?", "United States"),  # not the most ports with oil terminals
+        ("Which country has the largest gold reserves?", ""),
+        ("Which European country gets the largest share of its electricity from coal?", ""),
+    ],
+)
+def test_countries_are_not_ranked_by_another_measure(bench: Workbench, question: str, answer: str) -> None:
+    view = research.run(question, workbench=bench)
+    assert view.short == answer
+    assert (view.outcome == "no_evidence") == (not answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "figures"),
+    [
+        ("What is the population of Kenya and how fast is it growing?", "55,751,717 (2025 est.); 2.15% (2025 est.)"),
+        ("What share of Morocco's people live in cities and how quickly is that growing?", "1.88% annual rate"),
+    ],
+)
+def test_its_growth_is_that_of_what_was_asked_before(bench: Workbench, question: str, figures: str) -> None:
+    assert figures in research.run(question, workbench=bench).short
