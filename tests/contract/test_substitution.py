@@ -20,6 +20,8 @@ from research.workbench.workbench import Workbench
         ("How many people in Kenya speak Swahili?", "speak"),
         ("How many people visit Spain each year?", "visit"),
         ("泰国出口多少大米？", "大米"),
+        ("越南的咖啡出口量是多少？", "咖啡"),
+        ("挪威的原油产量是多少？", "原油"),
     ],
 )
 def test_a_part_of_what_a_figure_is_of_is_not_answered_by_the_figure(
@@ -68,3 +70,18 @@ def test_countries_are_not_ranked_by_another_measure(bench: Workbench, question:
 )
 def test_its_growth_is_that_of_what_was_asked_before(bench: Workbench, question: str, figures: str) -> None:
     assert figures in research.run(question, workbench=bench).short
+
+
+@pytest.mark.examples(2)
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How much does Switzerland spend on education?", "4.9% of GDP (2022 est.)"),  # it has no other such figure
+        ("When are the next elections in Sweden?", "September 2026"),  # nobody elects its king
+        ("俄罗斯男女预期寿命相差多少？", "10年"),
+        ("挪威的出口比进口多多少？", "667.38亿美元"),
+        ("How much less does Norway import than it exports?", "$66.738 billion"),
+    ],
+)
+def test_what_is_asked_is_said_the_right_way_round(bench: Workbench, question: str, answer: str) -> None:
+    assert research.run(question, workbench=bench).short == answer

@@ -29,6 +29,8 @@ from research.workbench.workbench import Workbench
         ("印度人口超过中国了吗", "**是。**", "14.07亿"),
         ("老挝靠海吗？", "**否。**", "0公里"),
         ("吉尔吉斯斯坦是内陆国吗", "**是。**", "内陆国"),
+        ("Is Japan's population shrinking?", "**Yes.**", "-0.45%"),
+        ("Is the economy of Argentina growing?", "**No.**", "-1.7%"),
         ("Does Mongolia border only two countries?", "**Yes.**", "China"),
     ],
 )
@@ -51,6 +53,7 @@ def test_a_line_decides_what_is_asked(bench: Workbench, question: str, answer: s
         "Does Switzerland trade with the European Union?",
         "Was the United Kingdom a member of the EU in 2019?",
         "Is Canada a republic?",
+        "哥斯达黎加有军队吗？",  # the year behind the list of its forces is no figure
     ],
 )
 def test_what_no_line_decides_is_refused(bench: Workbench, question: str) -> None:

@@ -329,7 +329,8 @@ def _derived(found: Derived) -> str:
     counted = re.fullmatch(r"(?P<n>[\d,]+) (?P<noun>[a-z]+)", found.value)
     if counted and counted["noun"] in _COUNTED:
         return f"{counted['n']}{_COUNTED[counted['noun']]}"
-    return value(counted["n"], "Population, total") if counted else value(found.value)
+    people = counted and counted["noun"] not in terms("unit")
+    return value(counted["n"], "Population, total") if counted and people else value(found.value)
 
 
 def verdict(found: Verdict) -> Verdict:

@@ -9,15 +9,20 @@ from decimal import Decimal
 import msgspec
 
 from research._util.amounts import Amount, code, plain, rounded, unlike, written
+from research.models.extractive import chinese
 from research.models.extractive.arithmetic import amount_of, amounts_of
 from research.models.extractive.asked import parts_of
 from research.models.extractive.evidence import Fact
 from research.models.extractive.finding import Finder
 from research.models.extractive.meaning import made, masked, vetoed
 from research.models.extractive.measured import measured_in
+from research.models.extractive.narrower import narrower
+from research.models.extractive.patterns import COMPARATIVE
 from research.models.extractive.phrasebook import Measure, measures
 from research.models.extractive.question import Question, Target
+from research.models.extractive.stems import stem
 from research.models.extractive.verdict import Derived, Finding, Verdict
+from research.text import has_cjk
 
 SURE = 0.7
 """Least probability of a measure that is calculated."""
@@ -45,6 +50,8 @@ _PER = {"per": 1, "per_million": 1_000_000, "per_area": 1_000}
 _DAILY = re.compile(r"/day\b")
 _YEAR, _MONTHS = 365, 12
 
+_THAN_ZH = re.compile("比.{1,8}?(?:(?P<most>[多高大])|[少低小])")
+"""Matches which way round two figures are compared."""
 Calculated = tuple[str, str]
 """A value with its unit, and the code that calculates it."""
 
@@ -269,6 +276,9 @@ def with_measure(q: Question, text: str, measure: Measure | None) -> Question | 
     """Return the question with the measure that it asks for; None if it asks for none or of several things."""
     if measure is None or len(q.names) != 1 or len(q.years) > 1:
         return None
+    if narrower(text, measure.labels[0], says=measure.says):
+        return None
+    measure = _in_order(measure, text)
     return msgspec.structs.replace(
         q,
         measure=measure,
@@ -279,3 +289,14 @@ def with_measure(q: Question, text: str, measure: Measure | None) -> Question | 
         pick=None,
         doubtful=frozenset(),
     )
+
+
+def _in_order(measure: Measure, text: str) -> Measure:
+    """Return a difference the way round in which a text compares: *how much more does it export than import?*"""
+    how = (_THAN_ZH if has_cjk(text) else COMPARATIVE).search(text.lower())
+    if measure.kind != "minus" or how is None:
+        return measure
+    words = (chinese.label(each)[:2] if has_cjk(text) else stem(each.lower()) for each in measure.labels)
+    one, two = (text.lower().find(word) for word in words)
+    turned = min(one, two) >= 0 and (two < one) == (how["most"] is not None)
+    return msgspec.structs.replace(measure, labels=measure.labels[::-1]) if turned else measure

@@ -124,6 +124,9 @@ class Finder:
             return None
         if best:
             return Finding(subject, target, best)
+        twins = (self.find(subject, Target(label, exact=True, asked=target.asked), year) for label in target.twins)
+        if found := next(filter(None, twins), None):  # no president is elected in a kingdom, but a parliament is
+            return replace(found, target=target)
         self.missing.append(f"{subject}: {goal}")
         return None
 

@@ -29,7 +29,7 @@ from research.models.extractive.meaning import (
 from research.models.extractive.measured import relative
 from research.models.extractive.members import shares
 from research.models.extractive.narrower import narrower
-from research.models.extractive.patterns import COMPARATIVE, GROWTH, SUM, SUPERLATIVE, YEAR, YEAR_OF
+from research.models.extractive.patterns import COMPARATIVE, GROWTH, RATE, SUM, SUPERLATIVE, YEAR, YEAR_OF
 from research.models.extractive.phrasebook import vocabulary, wholes
 from research.models.extractive.places import Mention, mentions, usual
 from research.models.extractive.question import (
@@ -47,6 +47,7 @@ from research.models.extractive.question import (
 from research.models.extractive.rankings import bound_of
 from research.models.extractive.spelling import spelt
 from research.models.extractive.stems import stem
+from research.models.extractive.whether import asks_whether
 from research.models.extractive.words import filler as fillers
 from research.text import content_tokens, tokens
 
@@ -98,7 +99,6 @@ ITS_GROWTH = re.compile(
     re.I,
 )
 """Matches a clause for the growth of what the clause before it asks for."""
-_RATE = re.compile(r"\bgrowth rate\b|^Rate of ")
 _PORTION = re.compile(
     r"^(?:Literacy|Electricity access|Internet users, percent|Urbanization, urban|Electricity generation sources|Land use|"
     r"Tobacco use|Obesity|Waste and recycling, percent)"
@@ -228,9 +228,22 @@ def _of_all(question: Question) -> Question:
 
 
 def _with_rate(question: Question) -> Question | None:
-    """Return the question as one for a measure and its rate of growth: *How many are there, and how fast is that growing?*"""
+    """Return the question as one for a measure and its rate of growth: *How many are there, and how fast is that growing?*
+
+    One for yes or no has no targets: the sign of the rate decides it.
+    """
     clauses = _clauses(text_of(question))
-    if len(clauses) != 2 or question.operation != "growth" or question.years or not ITS_GROWTH.match(clauses[1]):
+    if question.operation != "growth" or question.years:
+        return None
+    if len(clauses) == 1 and len(question.names) == 1 and asks_whether(clauses[0]):
+        rate = read(clauses[0])
+        certain = rate.sure >= ACCEPT and RATE.search(rate.label)
+        return (
+            msgspec.structs.replace(question, targets=(), nearest=(rate.label,), operation="lookup")
+            if certain
+            else None
+        )
+    if len(clauses) != 2 or not ITS_GROWTH.match(clauses[1]):
         return None
     first, _ = _meant(clauses[0], parse(clauses[0]), "lookup")
     if len(first) != 1 or not first[0].label:
@@ -238,7 +251,7 @@ def _with_rate(question: Question) -> Question | None:
     head, _, part = first[0].label.partition(", ")
     of = part if part not in ("", "total", "total population") else head
     rate = read(f"how fast is the {of.lower()} growing in {{c}}?")
-    if rate.sure < ACCEPT or not _RATE.search(rate.label):
+    if rate.sure < ACCEPT or not RATE.search(rate.label):
         return None
     second = Target(rate.label, exact=True, asked=clauses[1])
     return msgspec.structs.replace(
@@ -533,9 +546,9 @@ def _measure_only(text: str, operation: str) -> str:
 
 
 def _same(a: str, b: str) -> bool:
-    """Return whether two labels name the same thing, perhaps of another chamber."""
+    """Return whether two labels name the same thing, perhaps of another chamber, or in percent of another whole."""
     return _stem(a) == _stem(b)
 
 
 def _stem(label: str) -> str:
-    return re.sub(r" - (?:lower|upper) chamber|, total(?: population)?$", "", label.lower())
+    return re.sub(r" - (?:lower|upper) chamber|, total(?: population)?$| \((?:as )?% .*\)$", "", label.lower())

@@ -17,7 +17,7 @@ from research.text import content_tokens, tokens
 _BESIDE = re.compile(r"(?<=[\w\u4e00-\u9fff])(?:,? and(?: the| other)? |, | ?[/&+] ?|[、和与及])(?=[\w\u4e00-\u9fff])")
 _AMOUNT = re.compile(
     r"\bhow (?:much|many)(?P<of>(?: (?!(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|in|of|from|to|on|at|"
-    r"per|for|as|by|with|and|or|than|that|which|who|there|live|lives)\b)[\w'-]+){1,4})|多少(?P<zh>[\u4e00-\u9fff]+)",
+    r"per|for|as|by|with|and|or|than|that|which|who|there|live|lives)\b)[\w'-]+){1,4})|(?P<whose>[\u4e00-\u9fff]{2,12})是多少|多少(?P<zh>[\u4e00-\u9fff]+)",
     re.I,
 )
 """Matches the noun whose amount is asked for."""
@@ -29,11 +29,11 @@ _RARE = 12
 """Most labels whose wordings have a word that tells them apart."""
 
 
-def narrower(text: str, label: str, *, amount: bool = True) -> str:
+def narrower(text: str, label: str, *, amount: bool = True, says: Sequence[str] = ()) -> str:
     """Return the word of a question that is only a part of what a label's figures are of; empty if there is none.
 
     It is a word that the wordings of the label name beside others, as in *coal, oil and gas*, and the question alone; or, for
-    `amount`, the noun whose amount it asks for, if no wording of the label has it.
+    `amount`, the noun whose amount it asks for, if no wording of the label has it, nor what else `says` so.
     """
     asked = bare(masked(text))
     words = {stem(word): word for word in content_tokens(asked)}
@@ -46,18 +46,20 @@ def narrower(text: str, label: str, *, amount: bool = True) -> str:
     if not amount or measured_in(text) not in (None, "count", "total"):
         return ""
     said, spread = explained()
-    known = said.get(label, frozenset()) | topics(label)
+    known = (
+        said.get(label, frozenset()) | topics(label) | {stem(word) for each in says for word in content_tokens(each)}
+    )
     for named in _counted(asked):
         strange = [word for word in named if len(word) > 1 and word not in filler() and stem(word) not in known]
         if strange and all(spread.get(stem(word), 0) <= _RARE for word in strange):
-            return strange[-1]
+            return strange[0]
     return ""
 
 
 def _counted(text: str) -> Iterator[Sequence[str]]:
     """Yield the words of each noun whose amount a text asks for, and the first that says which people it counts."""
     for match in _AMOUNT.finditer(text):
-        yield content_tokens(match["of"]) if match["of"] else tokens(match["zh"])[:1]
+        yield content_tokens(match["of"] or match["whose"]) if match["zh"] is None else tokens(match["zh"])[:1]
     for match in _WHO.finditer(text):
         yield [word for word in content_tokens(match["of"]) if word not in filler()][:1]
 

@@ -60,12 +60,14 @@ WEIGHS = re.compile(
 )
 """Matches a question that asks which of several things has more, or by how much."""
 GROWTH = re.compile(
-    r"\b(?:gr[oe]w(?:n|s|th|ing)?|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|"
+    r"\b(?:gr[oe]w(?:s|th|ing)?|(?<!\bis )(?<!\bare )grown|increas(?:e[sd]?|ing)|r[io]s(?:e[sn]?|ing)|chang(?:e[sd]?|ing)|"
     r"declin(?:e[sd]?|ing)|f[ae]ll(?:en|s|ing)?|drop(?:s|ped)?|shr[aiu]nk|decreas(?:e[sd]?|ing)|expand(?:ed|s)?|"
     r"contracted|contract(?= by| in \d)|gain(?:ed)?|develop(?:ed)?|"
     r"mov(?:e|ed)|evol(?:ve|ved)|climb(?:ed)?|soar(?:ed)?|jump(?:ed)?|slip(?:ped)?|"
     r"year[- ]on[- ]year|year[- ]over[- ]year|percent(?:age)? change)\b|增长|增加|上升|下降|减少|变化|[升降涨跌]了"
 )
+RATE = re.compile(r"\bgrowth rate\b|^Rate of ")
+"""Matches a label whose figures say how fast something grows."""
 BEFORE = re.compile(
     r"\b(?:(?:the )?(?:year|twelve months) (?:before|earlier)|(?:the )?(?:previous|preceding|prior) year|"
     r"year[- ]on[- ]year|year[- ]over[- ]year|the year before that)\b|上一年|前一年"

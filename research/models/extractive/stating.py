@@ -14,13 +14,13 @@ from research.models.extractive.finding import Finder
 from research.models.extractive.fitting import bare
 from research.models.extractive.groups import is_group
 from research.models.extractive.knowing import Knowing
-from research.models.extractive.meaning import masked, probabilities, topics
-from research.models.extractive.patterns import DENIES, SUPERLATIVE, WEIGHS
+from research.models.extractive.meaning import figures, masked, probabilities, topics
+from research.models.extractive.patterns import DENIES, GROWTH, RATE, SUPERLATIVE, WEIGHS
 from research.models.extractive.places import mentions
 from research.models.extractive.question import Target
 from research.models.extractive.stems import stem
 from research.models.extractive.verdict import Finding, Verdict
-from research.models.extractive.whether import asks_whether
+from research.models.extractive.whether import asks_whether, moved
 from research.search.library.country_groups import Group, groups
 from research.text import content_tokens, has_cjk
 from research.types import HOLDS, Source
@@ -114,6 +114,7 @@ def statements(question: str) -> Iterator[str]:
 class _Asked(Struct, frozen=True):
     """What a question asks whether one country is or has."""
 
+    text: str
     name: str
     words: frozenset[str]
     """The stems of its other words."""
@@ -133,10 +134,10 @@ class _Asked(Struct, frozen=True):
         for each in plain:
             rest = rest if is_group(each.written) else rest.replace(each.written, " ")
         joined = _joined(rest.lower())
-        if len(named) != 1 or _NARROWS.search(text.lower()):
+        if len(named) != 1 or _NARROWS.search(GROWTH.sub(" ", text.lower())):
             return None
         words = _stems(rest) - _stems("country nation state 国家")
-        return cls(named.pop(), words, probabilities(masked(text)), joined, has_cjk(text))
+        return cls(text, named.pop(), words, probabilities(masked(text)), joined, has_cjk(text))
 
     @property
     def labels(self) -> list[str]:
@@ -157,6 +158,9 @@ class _Asked(Struct, frozen=True):
         if self.group and self.name not in self.group.names:
             items = fact.value.split(", ")
             return False, next((each for each in items if self.group.pattern.search(each.lower())), "")
+        if RATE.search(label) and fact.quantity:
+            rises = moved(self.text, float(fact.quantity.written))
+            return None if rises is None else (rises, "")
         for item in re.split("[;,]", fact.value):
             if self.group and self.group.pattern.fullmatch(item.strip().lower()):
                 return True, item.strip()
@@ -176,6 +180,8 @@ class _Asked(Struct, frozen=True):
             return None
         if recorded := _RECORDED.match(fact.value):
             return recorded[1] is not None
+        if label not in figures():  # the year of a list is no figure
+            return None
         some = fact.quantity is not None and float(fact.quantity.written) != 0
         return some if fact.quantity and (self.words <= own or not some) else None
 
