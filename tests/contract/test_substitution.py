@@ -80,6 +80,8 @@ def test_its_growth_is_that_of_what_was_asked_before(bench: Workbench, question:
         ("When are the next elections in Sweden?", "September 2026"),  # nobody elects its king
         ("俄罗斯男女预期寿命相差多少？", "10年"),
         ("挪威的出口比进口多多少？", "667.38亿美元"),
+        ("日本比韩国多多少人？", "71,715,602人"),
+        ("How much larger is Mali than Chad?", "Chad; 43,808 sq km"),
         ("How much less does Norway import than it exports?", "$66.738 billion"),
     ],
 )

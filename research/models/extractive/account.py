@@ -36,6 +36,10 @@ _ABOUT = re.compile(r"\*\*[^*\n]{1,120}\*\*(?:[:：]|的)")
 """The subject at the start of a line."""
 _BEYOND = re.compile(r"\bby how (?:much|many)\b|[多大高长少低小短]多少", re.I)
 """What asks by how much one thing has more, besides which does."""
+_THAN = re.compile(
+    r"\bhow (?:much|many)\b.*\bthan\b|\bby (?:how much|what)\b.*\bexceed|比.*[多大高长少低小短]多少", re.I
+)
+"""Matches a question how far the first thing that it names exceeds the second."""
 _WHO = re.compile(r"\bwho\b|谁|哪位|何人", re.I)
 _IN_ONE_LINE = 5
 """Most measures of one thing that a short answer names."""
@@ -195,9 +199,17 @@ def in_one_line(asked: Sequence[Asked], verdict: Verdict, text: str) -> str:
     if operation in ("sum", "mean", "compare") and len(asked) > 1 and not all(map(_weighs, asked)):
         return ""
     said = [_bold(line, part, verdict) for line, part in zip(lines, asked, strict=False)]
+    if calculated and said and len(asked) == 1 and _denied(verdict):
+        said[0] = joint.join((shown.chosen, said[0]))
     if operation == "growth" and len(asked) == 2 and len(lines) == 1:
         said = [*(plain_of(f.fact) for f in shown.findings if str(year_of(f.fact)) in asked[0].text), *said]
     return joint.join(dict.fromkeys(said)) if len(said) == len(asked) and all(said) else ""
+
+
+def _denied(verdict: Verdict) -> bool:
+    """Return whether the figures say the opposite of what a question takes for granted: *how much larger is Chad than Mali?*"""
+    q = verdict.question
+    return bool(_THAN.search(q.text) and q.names and verdict.chosen != q.names[0])
 
 
 def _of_ranking(found: Ranked, asked: Asked, text: str) -> str | None:
@@ -205,7 +217,10 @@ def _of_ranking(found: Ranked, asked: Asked, text: str) -> str | None:
     ranking = found.ranking
     if ranking.stands:
         return f"第{found.count + 1}" if has_cjk(text) else f"Number {found.count + 1}"
-    if asked.kind != "number" if ranking.kind == "top" else ranking.kind == "count" and not counts(asked.text):
+    if ranking.kind == "members" and found.count > TIED:
+        return None
+    listed = ranking.kind in ("count", "members") and not counts(asked.text)
+    if asked.kind != "number" if ranking.kind == "top" else listed:
         between = _joint(text) if ranking.kind == "top" and ranking.first == 1 else _comma(text)
         return between.join(row.name for row in found.rows) if found.count <= TIED else ""
     return "" if ranking.kind == "top" and len(found.rows) > 1 else None  # the figures of each are in the table

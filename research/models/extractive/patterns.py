@@ -38,11 +38,11 @@ ORDERED = re.compile(
 MORE = (
     r"exceed(?:s|ed|ing)?|dwarf(?:s|ed)?|outnumber(?:s|ed)?|surpass(?:es|ed)?|outliv(?:e|es)|outstrips?|beat(?:s|en)?|"
     r"heavier|worse|larger|bigger|greater|more|higher|longer|richer|wealthier|older|taller|ahead|above|faster|tops|"
-    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[多大高长富]|更老"
+    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$|多少)))[多大高长富]|更老"
 )
 LESS = (
     r"trail(?:s|ed|ing)?|lag(?:s|ged|ging)?|lighter|smaller|less|fewer|lower|shorter|poorer|younger|behind|below|slower|"
-    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$)))[少小低短穷]|更年轻"
+    r"(?:更|(?<![最多])(?=.(?:吗|[？?]|$|多少)))[少小低短穷]|更年轻"
 )
 DENIES = re.compile(
     r"(?<!\bwhether or )\b(?:(?:can)?not(?! only| \w+ than)|never|neither|nor|except|excluding|other than|no longer|"
