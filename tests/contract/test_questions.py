@@ -416,7 +416,7 @@ def test_two_questions_about_different_places_are_both_answered(bench: Workbench
     ("question", "lack"),
     [
         ("Tonnes of carbon dioxide per Uzbek, latest numbers?", "a figure per person or area"),
-        ("Which percentage of Poland's rail kilometres has overhead wires?", "a share"),
+        ("What percentage of the total railway length of Poland is electrified?", "a share"),
         ("Name the reigning king of Peru and the year he was crowned.", "anybody with that title"),
     ],
 )
