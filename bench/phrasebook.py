@@ -250,17 +250,16 @@ def main() -> int:
         weights = train(vectors, targets, len(known), balance(targets))
         parts = {name: part.astype(np.float16) for name, part in zip(meaning.PARTS, weights, strict=True)}
         words = sorted({token for said in says for token in tokens(said)})
-        heard = [stems(said for said, other in zip(says, labels, strict=True) if other == label) for label in known]
-        plain = [each for each, label in zip(heard, known, strict=True) if not label.startswith(MADE)]
         by_hand = [(said, label) for said, label, hand in zip(says, labels, own, strict=True) if hand]
         shown = [label for label in known if not label.startswith(MADE)]
+        heard = [stems(said for said, other in zip(says, labels, strict=True) if other == label) for label in shown]
         beside = [joined(said for said, other in by_hand if other == label) for label in shown]
         values = held(shown)
         np.savez_compressed(
             WEIGHTS,
             labels=np.array(known),
             words=np.array(words),
-            says=np.array(plain),
+            says=np.array(heard),
             held=np.array(values),
             parts=np.array(beside),
             figures=figures(),

@@ -85,10 +85,10 @@ def _lack(part: Asked, verdict: Verdict, text: str, *, alone: bool) -> str:
     """Return why a part counts as not found; empty if it was."""
     unexplained = part.cause and not verdict.reading
     if unexplained or not answers(verdict) or not (alone or verdict.table or _found(part, verdict)):
-        part_of = next(filter(None, (narrower(part.text, label) for label in verdict.question.nearest[:1])), "")
-        if part_of and not (verdict.reading or verdict.table):
-            return reason(part.text, "“{word}” alone is not given", word=part_of)
         near = verdict.reading or verdict.table  # what comes nearest is shown, and may answer
+        labels = verdict.question.nearest
+        if labels and not near and (word := narrower(part.text, labels[0])):
+            return reason(part.text, "“{word}” alone is not given", word=word)
         return reason(part.text, "no certain answer in the sources" if near else "not in the sources")
     if part.open or verdict.derived or verdict.table:
         return ""

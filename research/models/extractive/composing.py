@@ -17,7 +17,7 @@ from research.models.extractive.finding import Finder
 from research.models.extractive.meaning import made, masked, vetoed
 from research.models.extractive.measured import measured_in
 from research.models.extractive.narrower import narrower
-from research.models.extractive.patterns import COMPARATIVE
+from research.models.extractive.patterns import HOW
 from research.models.extractive.phrasebook import Measure, measures
 from research.models.extractive.question import Question, Target
 from research.models.extractive.stems import stem
@@ -50,8 +50,6 @@ _PER = {"per": 1, "per_million": 1_000_000, "per_area": 1_000}
 _DAILY = re.compile(r"/day\b")
 _YEAR, _MONTHS = 365, 12
 
-_THAN_ZH = re.compile("比.{1,8}?(?:(?P<most>[多高大])|[少低小])")
-"""Matches which way round two figures are compared."""
 Calculated = tuple[str, str]
 """A value with its unit, and the code that calculates it."""
 
@@ -293,10 +291,10 @@ def with_measure(q: Question, text: str, measure: Measure | None) -> Question | 
 
 def _in_order(measure: Measure, text: str) -> Measure:
     """Return a difference the way round in which a text compares: *how much more does it export than import?*"""
-    how = (_THAN_ZH if has_cjk(text) else COMPARATIVE).search(text.lower())
+    how = HOW.search(text.lower())
     if measure.kind != "minus" or how is None:
         return measure
     words = (chinese.label(each)[:2] if has_cjk(text) else stem(each.lower()) for each in measure.labels)
     one, two = (text.lower().find(word) for word in words)
-    turned = min(one, two) >= 0 and (two < one) == (how["most"] is not None)
+    turned = min(one, two) >= 0 and (two < one) == bool(how["most"] or how["zh_most"])
     return msgspec.structs.replace(measure, labels=measure.labels[::-1]) if turned else measure

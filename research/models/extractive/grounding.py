@@ -232,17 +232,12 @@ def _with_rate(question: Question) -> Question | None:
 
     One for yes or no has no targets: the sign of the rate decides it.
     """
-    clauses = _clauses(text_of(question))
     if question.operation != "growth" or question.years:
         return None
+    clauses = _clauses(text_of(question))
     if len(clauses) == 1 and len(question.names) == 1 and asks_whether(clauses[0]):
-        rate = read(clauses[0])
-        certain = rate.sure >= ACCEPT and RATE.search(rate.label)
-        return (
-            msgspec.structs.replace(question, targets=(), nearest=(rate.label,), operation="lookup")
-            if certain
-            else None
-        )
+        rate = _rate(clauses[0])
+        return msgspec.structs.replace(question, targets=(), nearest=(rate,), operation="lookup") if rate else None
     if len(clauses) != 2 or not ITS_GROWTH.match(clauses[1]):
         return None
     first, _ = _meant(clauses[0], parse(clauses[0]), "lookup")
@@ -250,13 +245,17 @@ def _with_rate(question: Question) -> Question | None:
         return None
     head, _, part = first[0].label.partition(", ")
     of = part if part not in ("", "total", "total population") else head
-    rate = read(f"how fast is the {of.lower()} growing in {{c}}?")
-    if rate.sure < ACCEPT or not RATE.search(rate.label):
+    rate = _rate(f"how fast is the {of.lower()} growing in {{c}}?")
+    if not rate:
         return None
-    second = Target(rate.label, exact=True, asked=clauses[1])
-    return msgspec.structs.replace(
-        question, targets=(msgspec.structs.replace(first[0], asked=clauses[0]), second), operation="lookup", rank=False
-    )
+    both = msgspec.structs.replace(first[0], asked=clauses[0]), Target(rate, exact=True, asked=clauses[1])
+    return msgspec.structs.replace(question, targets=both, operation="lookup", rank=False)
+
+
+def _rate(text: str) -> str:
+    """Return the label of the rate of growth that a text asks for; empty if it is not certain."""
+    found = read(text)
+    return found.label if found.sure >= ACCEPT and RATE.search(found.label) else ""
 
 
 def _negated(text: str, label: str) -> bool:
@@ -393,6 +392,7 @@ def asking_sentences(text: str) -> str:
     return asking if len(content_tokens(asking)) >= ENOUGH else text
 
 
+@lru_cache(maxsize=512)
 def _target(
     text: str, targets: tuple[Target, ...], operation: str, ranked: bool = False
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:
@@ -404,7 +404,6 @@ def _target(
     return found, nearest
 
 
-@lru_cache(maxsize=512)
 def _likely(
     text: str, targets: tuple[Target, ...], operation: str, ranked: bool
 ) -> tuple[tuple[Target, ...], tuple[str, ...]]:

@@ -171,6 +171,14 @@ def labels() -> tuple[str, ...]:
     return tuple(label for label in _model()[0] if not label.startswith(MADE))
 
 
+def by_label(name: str) -> dict[str, str]:
+    """Return what `bench.phrasebook` wrote of each label beside the weights."""
+    import numpy as np
+
+    with np.load(WEIGHTS) as data:
+        return dict(zip(labels(), map(str, data[name]), strict=True))
+
+
 @cache
 def figures() -> frozenset[str]:
     """Return the labels whose values are figures, which alone can be compared and calculated with."""
@@ -282,22 +290,15 @@ def strange(text: str, label: str) -> float:
 @cache
 def explained() -> tuple[dict[str, frozenset[str]], dict[str, int]]:
     """Return the stems in the wordings of each label, and in how many labels' wordings each stem is."""
-    import numpy as np
-
-    with np.load(WEIGHTS) as data:
-        said = {label: frozenset(words.split()) for label, words in zip(labels(), map(str, data["says"]), strict=True)}
-    said.pop("")
+    said = {label: frozenset(words.split()) for label, words in by_label("says").items() if label}
     return said, Counter(word for words in said.values() for word in words)
 
 
 @cache
 def _held() -> dict[str, dict[str, int]]:
     """Return the stems that many values of a label have, by label, each with the share of the values in percent."""
-    import numpy as np
-
-    with np.load(WEIGHTS) as data:
-        listed = zip(labels(), map(str, data["held"]), strict=True)
-        return {label: {word: int(share[:-1]) for word, share in _PAIR.findall(words)} for label, words in listed}
+    listed = by_label("held").items()
+    return {label: {word: int(share[:-1]) for word, share in _PAIR.findall(words)} for label, words in listed}
 
 
 @cache

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 
-from research.models.extractive.meaning import bare, explained, figures, labels, masked, topics
+from research.models.extractive.meaning import bare, by_label, explained, figures, masked, topics
 from research.models.extractive.measured import measured_in
-from research.models.extractive.phrasebook import WEIGHTS
 from research.models.extractive.stems import stem
 from research.models.extractive.words import filler
 from research.text import content_tokens, tokens
@@ -17,7 +16,8 @@ from research.text import content_tokens, tokens
 _BESIDE = re.compile(r"(?<=[\w\u4e00-\u9fff])(?:,? and(?: the| other)? |, | ?[/&+] ?|[、和与及])(?=[\w\u4e00-\u9fff])")
 _AMOUNT = re.compile(
     r"\bhow (?:much|many)(?P<of>(?: (?!(?:do|does|did|is|are|was|were|has|have|had|can|could|will|would|in|of|from|to|on|at|"
-    r"per|for|as|by|with|and|or|than|that|which|who|there|live|lives)\b)[\w'-]+){1,4})|(?P<whose>[\u4e00-\u9fff]{2,12})是多少|多少(?P<zh>[\u4e00-\u9fff]+)",
+    r"per|for|as|by|with|and|or|than|that|which|who|there|live|lives)\b)[\w'-]+){1,4})|"
+    r"(?P<whose>[\u4e00-\u9fff]{2,12})是多少|多少(?P<zh>[\u4e00-\u9fff]+)",
     re.I,
 )
 """Matches the noun whose amount is asked for."""
@@ -81,7 +81,4 @@ def listed(text: str) -> set[str]:
 @cache
 def _parts() -> dict[str, frozenset[str]]:
     """Return the stems that the wordings of a label name beside others and hardly ever alone, by label."""
-    import numpy as np
-
-    with np.load(WEIGHTS) as data:
-        return {label: frozenset(words.split()) for label, words in zip(labels(), map(str, data["parts"]), strict=True)}
+    return {label: frozenset(words.split()) for label, words in by_label("parts").items()}

@@ -53,6 +53,8 @@ DENIES = re.compile(
 """Matches a negation, which turns the answer round: `isn't` that opens a question, or ends it in `isn't it`, does not."""
 OF_ALL = re.compile(r"\b(?:countr(?:y|ies)|nations?|states?|world|earth|globe|planet)\b|世界|国家|全球")
 COMPARATIVE = re.compile(rf"{START}(?:(?P<most>{MORE})|(?P<least>{LESS})){END}")
+HOW = re.compile(rf"比[^，。？]{{1,12}}?(?:(?P<zh_most>[多大高长富])|(?P<zh_least>[少小低短穷]))|{COMPARATIVE.pattern}")
+"""Matches which way round two things are compared."""
 WEIGHS = re.compile(
     rf"{START}(?:{MORE}|{LESS}|{MOST}|{LEAST}){END}|"
     r"\b(?:which|or|than|times|compar\w+|versus|vs|differ\w*|gap|ratio|relative|rank|as \w+ as)\b|"

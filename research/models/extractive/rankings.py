@@ -417,15 +417,11 @@ def _unsaid(label: str, words: Sequence[str]) -> bool:
 
 _THAN = re.compile(r"\bthan (?:(?:that of|in|the|does|is) )*$|比$", re.I)
 """Matches before the country that the members are compared with."""
-_HOW = re.compile(
-    rf"比[^，。？]{{1,12}}?(?:(?P<zh_most>[多大高长富])|(?P<zh_least>[少小低短穷]))|{patterns.COMPARATIVE.pattern}"
-)
-"""Matches how they are compared."""
 
 
 def bound_of(text: str) -> Bound | None:
     """Return the limit that a question sets: an amount, or the figure of a country."""
-    how = _HOW.search(text.lower())
+    how = patterns.HOW.search(text.lower())
     for mention in mentions(text) if how else ():
         if how and _THAN.search(text[: mention.place[0]]):
             rest = _THAN.sub("", text[: mention.place[0]]) + text[mention.place[1] :]

@@ -51,10 +51,10 @@ _LONGEST = 16
 
 def decided(evidence: Evidence, found: Verdict, *, acting: bool) -> Verdict | None:
     """Return the answer, or the next steps towards a line that may have it; None if it is no such question, or stays open."""
-    text = evidence.question
-    if not asks_whether(text) or DENIES.search(_EITHER_ZH.sub(r"\1", text.lower())):
+    text = _EITHER_ZH.sub(r"\1", evidence.question)
+    if not asks_whether(evidence.question) or DENIES.search(text.lower()):
         return None
-    return _checked(evidence, found) or _said(evidence, found, acting=acting)
+    return _checked(evidence, found) or _said(text, evidence, found, acting=acting)
 
 
 def _checked(evidence: Evidence, found: Verdict) -> Verdict | None:
@@ -75,9 +75,9 @@ def _checked(evidence: Evidence, found: Verdict) -> Verdict | None:
     return Verdict(found.question, findings=findings, holds=judged[0].status in HOLDS) if findings else None
 
 
-def _said(evidence: Evidence, found: Verdict, *, acting: bool) -> Verdict | None:
+def _said(text: str, evidence: Evidence, found: Verdict, *, acting: bool) -> Verdict | None:
     """Return the answer of a line that is about what is asked, or the next steps towards one."""
-    asked = _Asked.of(evidence.question)
+    asked = _Asked.of(text)
     if asked is None:
         return None
     for fact in evidence.facts:
@@ -127,7 +127,6 @@ class _Asked(Struct, frozen=True):
     @classmethod
     def of(cls, text: str) -> _Asked | None:
         """Return what a question asks; None if it names another number of countries, or narrows it down: *only*, *most*."""
-        text = _EITHER_ZH.sub(r"\1", text)
         found = mentions(text)
         plain = [each for each in found if each.written in each.names] or found  # `French` may be a language
         named, rest = {name for each in plain for name in each.names if not is_group(name)}, text
@@ -155,21 +154,21 @@ class _Asked(Struct, frozen=True):
         label = bare(fact.label)
         if fact.subject != self.name or fact.cut or label not in self.labels:
             return None
+        items = [item.strip() for item in re.split("[;,]", fact.value)]
         if self.group and self.name not in self.group.names:
-            items = fact.value.split(", ")
-            return False, next((each for each in items if self.group.pattern.search(each.lower())), "")
+            return False, next((item for item in items if self.group.pattern.search(item.lower())), "")
         if RATE.search(label) and fact.quantity:
             rises = moved(self.text, float(fact.quantity.written))
             return None if rises is None else (rises, "")
-        for item in re.split("[;,]", fact.value):
-            if self.group and self.group.pattern.fullmatch(item.strip().lower()):
-                return True, item.strip()
+        for item in items:
+            if self.group and self.group.pattern.fullmatch(item.lower()):
+                return True, item
             if label == _ORGANIZATIONS and "(" in item:
                 continue  # an observer is no member
             if any(self._has(part, label) for part in _ITEM.split(item)):
-                return True, item.strip()
+                return True, item
             if any(self._is(part, label) for part in _ITEM.split(_FIGURE.sub("", self._told(item)))):
-                return True, item.strip()
+                return True, item
         holds = self._recorded(fact, label)
         return None if holds is None else (holds, "")
 
