@@ -30,6 +30,7 @@ def test_a_part_of_what_a_figure_is_of_is_not_answered_by_the_figure(
     view = research.run(question, workbench=bench)
     assert view.outcome == "no_evidence", view.answer
     assert word in view.parts[0].reason
+    assert f"“{word}”" in view.answer.split("\n")[0]  # what a page and an export say
 
 
 @pytest.mark.examples(2)
@@ -66,6 +67,7 @@ def test_countries_are_not_ranked_by_another_measure(bench: Workbench, question:
     [
         ("What is the population of Kenya and how fast is it growing?", "55,751,717 (2025 est.); 2.15% (2025 est.)"),
         ("What share of Morocco's people live in cities and how quickly is that growing?", "1.88% annual rate"),
+        ("越南的人口有多少，增长多快？", "0.86%"),
     ],
 )
 def test_its_growth_is_that_of_what_was_asked_before(bench: Workbench, question: str, figures: str) -> None:

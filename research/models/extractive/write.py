@@ -15,6 +15,7 @@ from research.models.extractive.chinese import a_measure, measure, part_of, supe
 from research.models.extractive.evidence import Fact, note
 from research.models.extractive.fitting import bare
 from research.models.extractive.members import counts
+from research.models.extractive.narrower import narrower
 from research.models.extractive.phrasebook import wholes
 from research.models.extractive.places import within
 from research.models.extractive.question import Question
@@ -108,8 +109,9 @@ _WORDS = {
         "count": "{subject} has land borders with **{count}** countries.",
         "yes": "Yes.",
         "no": "No.",
-        "none": "**No answer found.** The sources do not answer this question. "
-        "Try other words, or add a document or a web search that covers it.",
+        "none": "**No answer found.** {why} Try other words, or add a document or a web search that covers it.",
+        "open": "The sources do not answer this question.",
+        "alone": "The sources do not give “{word}” alone.",
         "also": "Not found: {missing}.",
         "winner": "{name} has {which} {label}: {value} [{n}], compared with {others}.",
         "against": "**{name}**: {label}: {value} [{n}], compared with {others}.",
@@ -211,7 +213,9 @@ _WORDS = {
         "count": "{subject}有**{count}**个陆地邻国。",
         "yes": "是。",
         "no": "否。",
-        "none": "**没有找到答案。** 来源没有回答这个问题。请换一种问法，或添加相关的文档或网络搜索。",
+        "none": "**没有找到答案。** {why}请换一种问法，或添加相关的文档或网络搜索。",
+        "open": "来源没有回答这个问题。",
+        "alone": "来源没有单独给出“{word}”。",
         "also": "没有找到：{missing}。",
         "winner": "{name}的{label}{which}：{value} [{n}]，而{others}。",
         "against": "**{name}**的{label}：{value} [{n}]，而{others}。",
@@ -269,7 +273,9 @@ def answer(verdict: Verdict, language: str, remembered: frozenset[Fact] = frozen
         return "\n\n".join([*_reading(verdict.reading, w), *memory_note])
     if not verdict.findings and not verdict.group:
         closest = [f"- {title(fact.title)}: “{fact.line}”" for fact in verdict.closest]
-        return "\n\n".join([w["none"], *_under(w["closest"], closest)])
+        word = verdict.question.nearest and narrower(verdict.question.text, verdict.question.nearest[0])
+        why = w["alone"].format(word=word) if word else w["open"]
+        return "\n\n".join([w["none"].format(why=why), *_under(w["closest"], closest)])
     head = [*_head(shown, w), *(line for each in shown.led for line in _led(each, w))]
     head += _understood(shown.question, w)
     quoted = [note(fact) for fact in verdict.facts]
